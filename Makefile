@@ -3,20 +3,14 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
-DEMO   := autotune-out/demo
 PEERS  := .venv-peers
 
-.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-replay bench-finals bench-rivals bench-run-length bench-delivered bench-peers \
-        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-ablation bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-run-length bench-delivered bench-peers \
+        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
+# A training of three minutes by its own settings, which ends sooner with the search in it.
 demo: $(READY)
-	$(BIN)/autotune tune examples/digits.py:model_fn examples/digits.py:dataset_fn \
-	  --space quick --budget 150s --out $(DEMO)
-	@echo
-	@echo "Training with it: the program that was timed, as it stands in $(DEMO)"
-	@# TensorFlow logs its start on stderr, whatever log level it is given.
-	@program=$(DEMO)/train.py; [ ! -f $(DEMO)/launch.py ] || program=$(DEMO)/launch.py; \
-	 $(BIN)/python $$program --epochs 5 2>$(DEMO)/stderr.txt || { cat $(DEMO)/stderr.txt >&2; exit 1; }
+	$(BIN)/python -m tools.demo
 
 # Unit tests on all cores; the others start processes by themselves and often wait for them, so three
 # at a time, and the longest first. What is missing for some of them is installed where that needs no
@@ -104,39 +98,16 @@ PAGE = $(if $(OUT),--out $(OUT) --since "$$SINCE")
 
 # What a search costs and saves, for trainings from a minute to twelve hours, on recorded sweeps and
 # beside its peers; half an hour on two cores. Fails where a goal is missed. TABLES=conv,lstm: only these.
-bench-pays: SEARCHES = 4
+SEARCHES ?= 4
+# Small matrices in many processes: more threads only wait for each other.
+bench-pays: export OPENBLAS_NUM_THREADS = 1
 bench-pays: $(READY)
 	$(BIN)/python -m benchmarks.pays.score --searches $(SEARCHES) $(if $(TABLES),--tables $(TABLES)) $(PAGE)
-
-# Every goal of the search, scored on recorded sweeps without TensorFlow; some five minutes on two
-# cores, ten for the page's SEARCHES=20.
-SEARCHES ?= 10
-# Small matrices in many processes: more threads only wait for each other.
-bench-pays bench-replay bench-rivals bench-ablation: export OPENBLAS_NUM_THREADS = 1
-bench-replay: $(READY)
-	$(BIN)/python -m benchmarks.replay.score --searches $(SEARCHES) $(PAGE)
-
-# The same searches without each part of the decision core; two minutes for each part and search.
-bench-ablation: SEARCHES = 1
-bench-ablation: $(READY)
-	$(BIN)/python -m benchmarks.replay.ablation --searches $(SEARCHES) $(PAGE)
-
-# Searches on runs that are drawn from worlds with drift, steps, bursts and two levels, so that the truth
-# is known; fails where a promise is missed by more than chance. SEARCHES=160 make 4,160 searches where
-# nothing is to be gained, and as many where distribution is 5 % slower.
-bench-finals: SEARCHES = 160
-bench-finals: export OPENBLAS_NUM_THREADS = 1
-bench-finals: $(READY)
-	$(BIN)/python -m benchmarks.finals.score --searches $(SEARCHES) $(PAGE)
 
 # Records these sweeps on this machine, which should have nothing else to do; five to twenty minutes
 # for each workload, goes on where it was stopped. TABLES=--unseen: those that took part in no choice.
 replay-tables: $(READY)
 	$(BIN)/python -m benchmarks.replay.record $(TABLES)
-
-# Search against search on the same sweeps, without TensorFlow; some five minutes on two cores.
-bench-rivals: $(READY)
-	$(BIN)/python -m benchmarks.replay.contest --searches $(SEARCHES) $(PAGE)
 
 # How much runs of one to twelve seconds scatter, some four minutes for each of three workloads.
 bench-run-length: $(READY)

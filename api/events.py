@@ -11,6 +11,9 @@ from autotune.api.states import State
 from autotune.text import plural, rate
 from autotune.value import Value
 
+MOST_ENTRIES = 50
+"""The best of them are kept with each event."""
+
 
 class Queued(Value):
     """The job waits for a worker."""
@@ -63,7 +66,9 @@ def brief(what: Event) -> Event:
             return what.model_copy(update={"kept": ()})
         case events.TrialEnded(trial=trial):
             shown = trial.model_copy(update={"windows": (), "detail": ""})
-            return what.model_copy(update={"trial": shown})
+            entries = what.answer.entries[:MOST_ENTRIES] if what.answer else ()
+            answer = what.answer and what.answer.model_copy(update={"entries": entries})
+            return what.model_copy(update={"trial": shown, "answer": answer})
         case events.Notice(text=text):
             return what.model_copy(update={"text": text[:2000]})
     return what

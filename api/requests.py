@@ -133,15 +133,16 @@ def checked(
     check_budget(request.budget, quotas)
     _check_names(request)
     _check_runnable_somewhere(request, machines)
-    return Tuning(**{**dict(request), "params": params})
+    # A search that goes on as long as it pays has the longest one as its limit.
+    limit = request.budget or quotas.longest_budget
+    return Tuning(**{**dict(request), "params": params, "budget": limit})
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
-    if seconds is None or not quotas.shortest_budget <= seconds <= quotas.longest_budget:
-        asked = "An unlimited budget" if seconds is None else f"A budget of {seconds:.0f} s"
+    if seconds is not None and not quotas.shortest_budget <= seconds <= quotas.longest_budget:
         raise InvalidBudget(
-            f"{asked} is not allowed.",
-            f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s.",
+            f"A budget of {seconds:.0f} s is not allowed.",
+            f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s, or auto.",
         )
 
 

@@ -1,5 +1,6 @@
 # The public names for type checkers; `__init__.py` has them by module.
 
+from autotune.answer import Answer as Answer, Entry as Entry, Verdict as Verdict
 from autotune.api.errors import ServiceError as ServiceError
 from autotune.api.events import Ended as Ended
 from autotune.api.needs import Needs as Needs
@@ -46,6 +47,7 @@ from autotune.events import (
     TrialEnded as TrialEnded,
     TrialStarted as TrialStarted,
 )
+from autotune.length import Length as Length
 from autotune.machine import Machine as Machine
 from autotune.options import SearchOptions as SearchOptions
 from autotune.plain import Window as Window
@@ -54,19 +56,20 @@ from autotune.reason import Outcome as Outcome, Reason as Reason
 from autotune.result import (
     Result as Result,
     SavedConfiguration as SavedConfiguration,
-    Verdict as Verdict,
     load_configuration as load_configuration,
 )
 from autotune.result.data import Unsaved as Unsaved
-from autotune.result.leaderboard import Entry as Entry
 from autotune.space import Limit as Limit, Space as Space
 from autotune.space.origin import Origin as Origin
 from autotune.stats.gradients import Learning as Learning
 from autotune.stats.intervals import Interval as Interval
 from autotune.trial import Stage as Stage, Trial as Trial
 from autotune.tuning import Tuner as Tuner, autotune as autotune, tune as tune
-from autotune.verification.answer import Answer as Answer, Verification as Verification
-from autotune.verification.verify import verify as verify
+from autotune.verification.verify import (
+    Verification as Verification,
+    VerificationOutcome as VerificationOutcome,
+    verify as verify,
+)
 from autotune.workload import (
     Factory as Factory,
     Workload as Workload,

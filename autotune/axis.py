@@ -81,13 +81,11 @@ class Axis:
         short: The wording in tables and programs, with `{name}`, `{value}` and a plural's `{s}`;
             empty where the head of the text says it (`Mirrored x2, batch 2x64`).
         memory: How the memory that a training needs moves with the value.
-        step_time: How the time of a step moves with it, all else equal.
-        input_work: How the work of the input pipeline for an example moves with it.
         allreduce_time: How the time of a step that only exchanges gradients moves with it.
-        screened: Whether the first trials set it to its largest value, together with the others
-            of its role, because more of it rarely does harm.
-        may_harm: Whether these trials are also made without it.
-        decisive: Whether already the first of these trials sets it, because it may decide all.
+        gain: What a doubling is expected to add to log(throughput), before anything ran; of a
+            placement where its replicas share the cores of a machine.
+        effect: Size of what the axis does to log(throughput): its median, and the standard
+            deviation of its logarithm.
         speed_only: It changes how fast a training is, and not what is computed from which examples.
         matters: Whether the axis has an effect in a configuration; where it has none it is set
             to its default, so that configurations equal in effect are one. None: everywhere, but
@@ -101,12 +99,9 @@ class Axis:
     line: Line | None = None
     short: str = "{name} {value}"
     memory: Trend = Trend.UNKNOWN
-    step_time: Trend = Trend.UNKNOWN
-    input_work: Trend = Trend.UNKNOWN
     allreduce_time: Trend = Trend.UNKNOWN
-    screened: bool = False
-    may_harm: bool = False
-    decisive: bool = False
+    gain: float = 0.0
+    effect: tuple[float, float] = (0.03, 1.3)
     speed_only: bool = False
     matters: Callable[[Any], bool] | None = None
     where: Callable[[Any], bool] | None = None

@@ -25,8 +25,7 @@ Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 Cache = Literal["off", "memory", "file"]
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
-_step = partial(Axis, role=AxisRole.STEP, input_work=Trend.NONE)
-"""How a step is made leaves the work of the input pipeline as it is."""
+_step = partial(Axis, role=AxisRole.STEP)
 _input = partial(Axis, role=AxisRole.INPUT, allreduce_time=Trend.NONE)
 """How examples are read leaves the exchange of gradients as it is."""
 
@@ -34,12 +33,18 @@ _input = partial(Axis, role=AxisRole.INPUT, allreduce_time=Trend.NONE)
 class Configuration(Described):
     """How a training is distributed and fed. Counts are whole numbers, sizes are in examples."""
 
-    strategy: Annotated[str, Axis(role=AxisRole.PLACEMENT, short="", matters=always)] = "one_device"
+    strategy: Annotated[
+        str, Axis(effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always)
+    ] = "one_device"
     """The tf.distribute strategy."""
-    workers: Annotated[Positive, Axis(role=AxisRole.PLACEMENT, short="", matters=always)] = 1
+    workers: Annotated[
+        Positive,
+        Axis(gain=-0.4, effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always),
+    ] = 1
     """Number of worker processes, each with its own input pipeline."""
     replicas_per_worker: Annotated[
-        Positive, Axis(role=AxisRole.PLACEMENT, short="", matters=always)
+        Positive,
+        Axis(gain=-0.1, effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always),
     ] = 1
     """Replicas of the model in one process, one per device."""
     servers: Annotated[Natural, Axis(role=AxisRole.PLACEMENT, matters=always)] = 0
@@ -49,16 +54,16 @@ class Configuration(Described):
         _step(
             short="",
             memory=Trend.GROWS,
-            step_time=Trend.GROWS,
             allreduce_time=Trend.NONE,
-            screened=True,
+            gain=0.2,
+            effect=(0.15, 1.1),
             speed_only=True,
         ),
     ] = 32
     """Batch size of each replica."""
-    reduction: Annotated[Reduction, Axis(role=AxisRole.PLACEMENT, short="reduction {value}")] = (
-        "default"
-    )
+    reduction: Annotated[
+        Reduction, Axis(effect=(0.02, 0.7), role=AxisRole.PLACEMENT, short="reduction {value}")
+    ] = "default"
     """All-reduce algorithm for the gradients."""
     shard_policy: Annotated[
         ShardPolicy,
@@ -77,24 +82,24 @@ class Configuration(Described):
         _step(
             short="{value} steps/call",
             memory=Trend.NONE,
-            step_time=Trend.FALLS,
             allreduce_time=Trend.NONE,
-            screened=True,
+            gain=0.04,
+            effect=(0.06, 1.2),
             speed_only=True,
         ),
     ] = 1
     """Training steps per call of the compiled function, as in Model.compile."""
     prefetch: Annotated[
         Natural | Auto,
-        _input(memory=Trend.GROWS, input_work=Trend.NONE, speed_only=True),
+        _input(effect=(0.02, 1.0), memory=Trend.GROWS, speed_only=True),
     ] = "auto"
     """Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."""
     num_parallel_calls: Annotated[
         Positive | Auto,
         _input(
+            effect=(0.14, 1.1),
             short="{value} parallel call{s}",
             memory=Trend.GROWS,
-            screened=True,
             speed_only=True,
             needs_parameter="num_parallel_calls",
         ),
@@ -103,9 +108,8 @@ class Configuration(Described):
     py_dataset_workers: Annotated[
         Natural,
         _input(
+            effect=(0.14, 1.1),
             short="{value} dataset worker{s}",
-            screened=True,
-            may_harm=True,
             speed_only=True,
             where=lambda facts: facts.py_dataset,
         ),
@@ -115,6 +119,7 @@ class Configuration(Described):
     private_threadpool_size: Annotated[
         Natural,
         _input(
+            effect=(0.03, 1.4),
             line=Line(
                 place=Place.OPTIONS,
                 code="options.threading.private_threadpool_size = {value}",
@@ -122,8 +127,6 @@ class Configuration(Described):
             ),
             short="{value} input thread{s}",
             memory=Trend.NONE,
-            screened=True,
-            may_harm=True,
             speed_only=True,
         ),
     ] = 0
@@ -131,9 +134,8 @@ class Configuration(Described):
     cache: Annotated[
         Cache,
         _input(
+            effect=(0.05, 1.2),
             short="cached in {value}",
-            screened=True,
-            decisive=True,
         ),
     ] = "off"
     """Cache the dataset in memory or in a file (Dataset.cache), behind the dataset factory or where
@@ -153,11 +155,12 @@ class Configuration(Described):
         ),
     ] = 0
     """Intra-op threads of each process; 0 uses all cores."""
-    xla: Annotated[bool, _step(short="XLA", allreduce_time=Trend.NONE)] = False
+    xla: Annotated[bool, _step(effect=(0.1, 1.0), short="XLA", allreduce_time=Trend.NONE)] = False
     """Whether the training step is compiled with XLA (jit_compile)."""
     run_eagerly: Annotated[
         bool,
         _step(
+            effect=(0.5, 0.7),
             short="eager",
             memory=Trend.NONE,
             allreduce_time=Trend.NONE,
@@ -168,10 +171,10 @@ class Configuration(Described):
     precision: Annotated[
         Precision,
         Axis(
+            effect=(0.1, 1.0),
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
             short="{value}",
-            input_work=Trend.NONE,
             allreduce_time=Trend.NONE,
         ),
     ] = "float32"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
+from autotune.answer import Answer
 from autotune.config import Configuration
 from autotune.engine.lock import Notify, Wait
 from autotune.plan import Plan
@@ -49,6 +50,8 @@ class TrialEnded(Value):
     trial: Trial
     elapsed: float
     """Seconds since the search began."""
+    answer: Answer | None = None
+    """What all runs so far say; None while nothing on one device was measured."""
 
 
 class Notice(Value):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import psutil
@@ -116,6 +118,26 @@ def this_host(*, gpus: tuple[str, ...], tpus: int, tensorflow: str, keras: str) 
     return Machine(
         hosts=(host,), python=platform.python_version(), tensorflow=tensorflow, keras=keras
     )
+
+
+def seen_from_outside() -> str:
+    """Return what is equal while this host is the same, as far as no TensorFlow has to tell."""
+    models = Path("/proc/driver/nvidia/gpus").glob("*/information")
+    gpus = [*map(_model, sorted(models)), os.environ.get("CUDA_VISIBLE_DEVICES", "all")]
+    tensorflow, keras = map(_version, ("tensorflow", "keras"))
+    return this_host(gpus=(*gpus,), tpus=0, tensorflow=tensorflow, keras=keras).fingerprint
+
+
+def _model(information: Path) -> str:
+    found = re.search(r"^Model:\s*(.*)$", information.read_text("utf-8"), re.MULTILINE)
+    return found[1] if found else ""
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # Another distribution has it, such as one for CPUs alone.
+        return ""
 
 
 @contextmanager

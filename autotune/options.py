@@ -24,6 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from autotune.config import describe
 from autotune.errors import UsageError, requirement
+from autotune.length import LONGEST_SECONDS
 from autotune.text import as_text, hint, one_line, parse_seconds
 from autotune.value import WHOLE, Described
 
@@ -31,13 +32,8 @@ MARGIN = 0.03
 """A gain below this share has no practical relevance, unless the user says so."""
 SCRIPT_SEED = 0
 """Seed of the training inside every trial; the search's own seed must not change what is timed."""
-NO_BUDGET = "none"
-"""Where a budget is expected as text: only the number of trials ends the search."""
-PROFILE_SHARE = 0.15
-"""Share of the budget that is reserved for the profile, and that a look at the gradients may take;
-of the time that is left, what timing the exchanges may take."""
-PROFILE_SECONDS = 25.0
-"""The profile seldom takes longer, so no more is reserved for it."""
+AUTO = "auto"
+"""Where a length of time is expected as text: none is set."""
 Group = Literal["Search", "Bounds"]
 """What an option is about; the command line shows each group as a panel."""
 
@@ -49,10 +45,12 @@ class Option:
     group: Group
     metavar: str | None = None
     """Stands for its value in the help of the command line."""
+    unset: str | None = None
+    """Stands for no value, as text."""
 
 
 def _seconds(given: Any) -> Any:
-    if given is None or given == NO_BUDGET:
+    if given is None or given == AUTO:
         return None
     if isinstance(given, bool) or not isinstance(given, str | int | float):
         raise _mistake("This is not a duration.", "Use a format such as 90s, 3min or 1h30min.")
@@ -62,6 +60,13 @@ def _seconds(given: Any) -> Any:
         raise _mistake(exc.cause, exc.next_step) from exc
     except OverflowError as exc:
         raise _mistake("The number is too large.", "Use a format such as 90s or 3min.") from exc
+
+
+def _within_a_year(seconds: float | None) -> float | None:
+    if seconds and seconds > LONGEST_SECONDS:
+        cause = f"A training of {seconds / 3600:,.0f} hours is longer than a year."
+        raise _mistake(cause, "Use what it takes by your own settings, such as 6h.")
+    return seconds
 
 
 def names(given: Any) -> Any:
@@ -94,6 +99,7 @@ _DURATION = {"anyOf": [_TEXT, {"type": "number", "exclusiveMinimum": 0}, {"type"
 _AS_DURATION = WithJsonSchema(_DURATION, mode="validation")
 Budget = Annotated[float | None, BeforeValidator(_seconds), _AS_DURATION]
 """A length of time in seconds, also one written as `90s`, `3min` or `1h30min`."""
+TrainingTime = Annotated[Budget, AfterValidator(_within_a_year)]
 Amount = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 # The bounds come first, so that the JSON schema tells them.
 Count = Annotated[int, Field(ge=1, le=2**31), WHOLE]
@@ -120,18 +126,20 @@ class SearchOptions(Described):
         UsageError: A value is out of bounds, or no option has this name.
     """
 
-    budget: Annotated[Budget, Option(group="Search", metavar="DURATION")] = 180.0
-    """Time limit of the whole search: 90s, 3min or 1h30min; none requires `max_trials`."""
+    budget: Annotated[Budget, Option(group="Search", metavar="DURATION", unset=AUTO)] = None
+    """Time limit of the whole search: 90s, 3min or 1h30min; auto searches as long as it pays."""
+    train_for: Annotated[TrainingTime, Option(group="Search", metavar="DURATION", unset=AUTO)] = (
+        None
+    )
+    """Time that all runs of the training take by your own settings: 6h; auto goes by its epochs."""
+    epochs: Annotated[Count | None, _SEARCH] = None
+    """Number of epochs of the training, in place of what the script says."""
     max_trials: Annotated[Annotated[int, Field(ge=1, le=10_000), WHOLE] | None, _SEARCH] = None
     """Maximum number of trials."""
     margin: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False, strict=True), _SEARCH] = MARGIN
     """Minimum relative gain for which distribution is recommended."""
-    diagnose: Annotated[StrictBool, _SEARCH] = Field(
-        default=True,
-        description=f"Reserve {PROFILE_SHARE:.0%} of the budget, at most {PROFILE_SECONDS:.0f} s, "
-        "to profile where the step time goes. An answer that is still open while a distributed "
-        "configuration leads takes it first.",
-    )
+    profile: Annotated[StrictBool, _SEARCH] = False
+    """Profile where the step time goes once the answer stands, however short the training is."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
     """Random seed of the search; training inside the trials has its own."""
     sampler: Annotated[Literal["auto", "tpe", "gp", "random"], _SEARCH] = "auto"
@@ -227,7 +235,7 @@ class Declared(Option):
 
     def text_of(self, value: Any) -> str:
         if value is None:
-            return NO_BUDGET
+            return self.unset or ""
         if self.kind == "duration":
             return as_text(value)
         if isinstance(value, tuple):
@@ -253,6 +261,7 @@ def _declared(name: str, schema: dict[str, Any]) -> Declared:
         name=name,
         group=option.group,
         metavar=option.metavar,
+        unset=option.unset,
         description=one_line(field.description or ""),
         default=field.default,
         kind="duration" if len(types) > 1 else types[0]["type"],

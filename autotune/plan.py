@@ -1,13 +1,17 @@
-"""The plan of a search: what it may try, and why not more. Shown before it starts."""
+"""The plan of a search: what it may try, why not more, and for how long a training."""
 
 from __future__ import annotations
 
+from autotune.face import for_face
+from autotune.length import Length, Source
 from autotune.machine import Machine
 from autotune.reason import Rule
 from autotune.space import Limit
-from autotune.text import at_least, plural, roughly
+from autotune.text import plural, roughly
 from autotune.value import Scalar, Value
-from autotune.workload import WorkloadFacts
+from autotune.workload import WorkloadFacts, why_assumed
+
+_SOURCES = "say it by --epochs or --train-for"
 
 
 class AxisPlan(Value):
@@ -41,6 +45,7 @@ class Plan(Value):
     facts: WorkloadFacts
     strategies: tuple[StrategyPlan, ...]
     budget_seconds: float | None
+    """Limit of the whole search; None where it goes on as long as it pays."""
     exhaustive_seconds: float = 0.0
     """Rough time that measuring every configuration once would take."""
 
@@ -48,8 +53,10 @@ class Plan(Value):
     """Rough time of a trial with the default settings, before the first one."""
     tracing_seconds: float = 0.0
     """What its first call takes of that, which traces and compiles the model."""
-    enough_seconds: float | None = None
-    """Rough budget with which the search can decide whether to distribute."""
+    length: Length = Length()
+    """How long the training is by the user's own settings."""
+    training_seconds: float | None = None
+    """Its rough time; None where only a run tells."""
 
     @property
     def configurations(self) -> int:
@@ -58,16 +65,35 @@ class Plan(Value):
 
 
 def times_in_words(plan: Plan) -> str:
-    """Return what trials and search take, and which budget would do where this one is too short."""
+    """Return what trials take, how long the training is, and when the search ends."""
     many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
     each = f"about {roughly(plan.trial_seconds)} each on one device"
     if plan.tracing_seconds >= 1.0:
         each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
-    text = f"{many}, {each}. Running each once would take about {whole}; "
-    if plan.budget_seconds is None:
-        return f"{text}this search ends after its number of trials."
-    text += f"this search takes at most {roughly(plan.budget_seconds)}."
-    if plan.enough_seconds and plan.budget_seconds < plan.enough_seconds:
-        least = at_least(plan.enough_seconds)
-        text += f" That may not be enough for an answer: try a budget of {least}."
-    return text
+    text = f"{many}, {each}. Running each once would take about {whole}."
+    ends = "The search ends when no run is expected to save more time than it takes"
+    if plan.budget_seconds is not None:
+        ends += f", after {roughly(plan.budget_seconds)} at the latest"
+    return f"{text} {length_in_words(plan)} {ends}."
+
+
+def length_in_words(plan: Plan) -> str:
+    """Return how long the training is, and where that comes from."""
+    length, facts, seconds = plan.length, plan.facts, plan.training_seconds
+    time = "" if seconds is None else roughly(seconds)
+    match length.source:
+        case Source.ASSUMED:
+            why = why_assumed(facts)
+            return for_face(f"The training is taken to last {time}, because {why}: {_SOURCES}.")
+        case Source.TRAIN_FOR:
+            text = f"The training takes {time} by your own settings, as you say"
+        case Source.SCRIPT | Source.EPOCHS:
+            by = "as you say" if length.source is Source.EPOCHS else "as the script says"
+            about = f", about {time} by your own settings" if time else ""
+            whole = f"{plural(length.epochs or 0, 'epoch')} of {facts.how_many}"
+            text = f"The training has {whole}, {by}{about}"
+    if length.at_most:
+        text += "; a callback may end it before"
+    if seconds is not None and seconds < plan.trial_seconds:
+        text += ". It is shorter than a single trial, so a search saves no time"
+    return f"{text}."

@@ -119,7 +119,7 @@ def parse_seconds(text: str | float) -> float:
     """Return the seconds of a length of time such as `90s`, `3min`, `1h30min` or `120`."""
     seconds = float(text) if isinstance(text, int | float) else _written_seconds(text)
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"The budget must be positive, not {text}.", _FORMAT)
+        raise UsageError(f"A length of time must be positive, not {text}.", _FORMAT)
     return seconds
 
 

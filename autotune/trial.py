@@ -31,8 +31,6 @@ class Trial(RunResult):
     number: int
     stage: Stage
     configuration: Configuration
-    round: int | None = None
-    """The turn, where configurations run in turns."""
     examples_per_second: float | None = None
     """Over all of the steady state, stalls included; of a pruned trial, until it was stopped."""
     error: float | None = None

@@ -213,52 +213,6 @@ ANSWERS = {
 """Rows of the page of replays, and what the plot calls them."""
 
 
-def _replay(axes: Any, every: list[list[Row]]) -> None:
-    named = [[r for r in rows if r.get("") in ANSWERS] for rows in every if "goal" in rows[0]]
-    kinds = (("held out", SEVERAL), ("developed on", PALE))
-    for place, (rows, (kind, colour)) in enumerate(zip(named, kinds, strict=True)):
-        shares = [numbers(row["reached"]) for row in rows]
-        heights = [[*ANSWERS].index(row[""]) + 0.22 * place - 0.11 for row in rows]
-        _dots(axes, shares, heights, colour, f"recorded sweeps that were {kind}")
-    for height, name in enumerate(ANSWERS):
-        row = next(row for row in named[0] if row[""] == name)
-        goal = numbers(row["goal"])[0]
-        axes.plot([goal, goal], [height - 0.3, height + 0.3], color="black", linewidth=1)
-    _name_rows(axes, [*ANSWERS.values()])
-    axes.set(xlabel="% of searches, with 95 % interval; black: the goal")
-    axes.figure.legend(loc="outside upper center", ncols=2)
-
-
-def _finals(axes: Any, every: list[list[Row]]) -> None:
-    rows = _of(every, "machine", "*one device*, equal")
-    right, wrong, found = (
-        [100 * shown / of for row in rows for shown, of in [numbers(row[head]) or (0.0, 1.0)]]
-        for head in ("*one device*, equal", "wrong *distribute*, equal", "10 % found")
-    )
-    heights = range(len(rows))
-    axes.barh(heights, right, height=0.6, color=PALE, label="nothing to gain: stay")
-    axes.barh(
-        heights, wrong, left=right, height=0.6, color="#d14343", label="nothing to gain: distribute"
-    )
-    gains = [(share, at) for share, at, row in zip(found, heights, rows, strict=True) if share]
-    axes.plot(*zip(*gains, strict=True), "o", color=SEVERAL, label="10 % to gain: distribute")
-    _name_rows(axes, [row["machine"] for row in rows])
-    axes.set(xlabel="% of searches; the rest says that it is not sure yet", xlim=(0, 103))
-    axes.figure.legend(loc="outside upper center", ncols=3)
-
-
-def _rivals(axes: Any, every: list[list[Row]]) -> None:
-    heads = ("share after 5 or 15 % of a pass", "share after three minutes")
-    rows = _of(every[:1], *heads)
-    for place, (head, colour) in enumerate(zip(heads, (PALE, SEVERAL), strict=True)):
-        shares = [numbers(row[head]) for row in rows]
-        heights = [at + 0.2 * place - 0.1 for at in range(len(rows))]
-        _dots(axes, shares, heights, colour, head)
-    _name_rows(axes, [row[""] for row in rows])
-    axes.set(xlabel="% of the best throughput, median over searches of held-out sweeps")
-    axes.figure.legend(loc="outside upper center", ncols=2)
-
-
 def _peers(axes: Any, every: list[list[Row]]) -> None:
     [rows, *_] = [rows for rows in every if "time to 95%" in rows[0]]
     for height, row in enumerate(rows):
@@ -276,12 +230,9 @@ PLOTS: Mapping[str, Callable[[Any, list[list[Row]]], None]] = {
     "curves": _curves,
     "default-space": _default_space,
     "delivered": _delivered,
-    "finals": _finals,
     "goodput": _goodput,
     "links": _links,
     "peers": _peers,
-    "replay": _replay,
-    "rivals": _rivals,
     "scaling": _scaling,
 }
 """By the names of pages."""

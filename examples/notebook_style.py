@@ -40,5 +40,5 @@ def dataset_fn() -> tf.data.Dataset:
 # of them would start a search.
 if __name__ == "__main__":
     result = autotune(model_fn, dataset_fn, space="quick", budget="1min")
-    print(result.verdict, result.best_distributed_speedup)
+    print(result.verdict, result.gain_over_yours)
     result.save("autotune-out")

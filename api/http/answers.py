@@ -10,7 +10,8 @@ from pydantic import JsonValue, computed_field, create_model
 from autotune.api.values import read
 from autotune.api.workloads import Registered
 from autotune.reason.sentences import reason_text
-from autotune.result import Result
+from autotune.result import Result, Verdict
+from autotune.stats.intervals import Interval
 from autotune.trial import Trial
 from autotune.value import Described, Value
 
@@ -56,7 +57,7 @@ class TrialsAnswer(Described):
 
 
 _INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
-_APART = {"trials", "compared"}
+_APART = {"trials"}
 """Fields of a result that have routes of their own."""
 _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))
 
@@ -64,6 +65,12 @@ _Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTE
 class RecommendationAnswer(_Result):
     """The result of a job: the best configuration, how sure it is, why, and the program for it."""
 
+    verdict: Verdict
+    """Whether to distribute."""
+    examples_per_second: Interval | None
+    """Throughput of the recommended configuration; null where it did not run."""
+    gain_over_yours: Interval | None
+    """How many times as good as the user's own settings it is; null where these are recommended."""
     summary: str
     """The verdict as a sentence."""
     reasons: tuple[str, ...]

@@ -15,9 +15,9 @@ from autotune.cli.console import Command, Commands
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.machine import machine, spaces
 from autotune.cli.operate import database, keys_app, workers_app
-from autotune.cli.options import SearchCommand
+from autotune.cli.options import HereCommand, SearchCommand
 from autotune.cli.remote import fetch, submit, watch
-from autotune.cli.run import run
+from autotune.cli.run import RunCommand, run
 from autotune.cli.saved import report, script, ui
 from autotune.cli.serve import serve
 from autotune.cli.settings import PREFIX
@@ -32,6 +32,10 @@ TUNE_CODES = (
     "Exit codes: 0 a recommendation was made, 2 usage error or full disk (results so far are "
     "printed), 3 nothing could be measured, 130 interrupted (results so far are saved)."
 )
+RUN_CODES = (
+    "Exit codes: those of the training; of a search that did not end 2, 3 or 130, as `autotune "
+    "tune`, and nothing is trained."
+)
 
 app = typer.Typer(
     name="autotune",
@@ -42,18 +46,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command(
-    cls=SearchCommand,
-    epilog=TUNE_CODES,
-    rich_help_panel="Tune",
-    context_settings={"auto_envvar_prefix": PREFIX},
-)(tune)
+for searches, its_class, codes in ((tune, HereCommand, TUNE_CODES), (run, RunCommand, RUN_CODES)):
+    app.command(
+        cls=its_class,
+        epilog=codes,
+        rich_help_panel="Tune",
+        context_settings={"auto_envvar_prefix": PREFIX},
+    )(searches)
 app.command(cls=Command, epilog=DOCTOR_CODES, rich_help_panel="Tune")(doctor)
 app.command(cls=Command, epilog=VERIFY_CODES, rich_help_panel="Results")(verify)
 app.command(cls=SearchCommand, rich_help_panel="Service")(submit)
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Tune": (spaces, machine),
-    "Results": (run, script, report, ui),
+    "Results": (script, report, ui),
     "Service": (watch, fetch),
     "Operate": (serve, database),
 }

@@ -113,7 +113,8 @@ def _wrong_call(error: typer.TyperException) -> UsageError:
     """Return what typer finds wrong; nothing where it has shown the help instead."""
     context, cause = getattr(error, "ctx", None), requirement(error.format_message())
     if context and context.info_name == "run" and cause.startswith("No such option"):
-        return UsageError(cause, "Options of train.py follow --: autotune run DIR -- --epochs 3")
+        example = "autotune run train.py --epochs 3, or autotune run DIR -- --epochs 3."
+        return UsageError(cause, f"Options of the training stand behind it: {example}")
     return UsageError(cause, f"Help: {context.command_path} --help" if context and cause else "")
 
 

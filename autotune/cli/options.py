@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -16,7 +17,8 @@ from autotune.cli.settings import read_settings
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
-    from autotune.options import Declared
+    from autotune.options import Declared, SearchOptions
+    from autotune.tuning import Tuner
     from autotune.value import Scalar
     from autotune.workload import Script
 
@@ -127,6 +129,7 @@ Callbacks = Annotated[
         help="Function that returns a list of Keras callbacks to use in every trial.",
     ),
 ]
+OUT = Path("autotune-out")
 Out = Annotated[Path, _results(metavar="DIR", help="Output folder.")]
 WriteConfig = Annotated[
     Path | None,
@@ -169,9 +172,6 @@ Quiet = Annotated[
     bool,
     _results("--quiet", "-q", help="Print the answer with its table and files, but no progress."),
 ]
-ThenRun = Annotated[
-    bool, _results("--then-run", help="Train with the recommendation afterwards: `autotune run`.")
-]
 Saved = Annotated[
     Path,
     typer.Argument(
@@ -179,6 +179,10 @@ Saved = Annotated[
         help="What `autotune tune` or `result.save()` has written, or its config.yaml.",
         callback=lambda path: path / "config.yaml" if path.is_dir() else path,
     ),
+]
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
 ]
 SettingsFile = Annotated[
     Path | None,
@@ -221,6 +225,64 @@ Label = Annotated[
 JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Here:
+    """What a search on this machine takes, beside the options of any search."""
+
+    fit: Fit = None
+    space: Space = "auto"
+    no_wait: NoWait = False
+    wait_for_quiet: WaitForQuiet = ""
+    engine: Engine = "local"
+    model_arg: ModelArg = None
+    dataset_arg: DatasetArg = None
+    callbacks: Callbacks = None
+    out: Out = OUT
+    config: ConfigFile = None
+    study: StudyName = None
+    storage: Storage = None
+    quiet: Quiet = False
+
+    def tuner(self) -> Tuner:
+        from autotune.tuning import Tuner
+
+        return Tuner(
+            engine=self.engine,
+            storage=self.storage,
+            progress=not self.quiet,
+            wait=not self.no_wait,
+            wait_for_quiet=self.wait_for_quiet,
+        )
+
+
+class Asked(NamedTuple):
+    """Options that a command takes without naming each."""
+
+    search: dict[str, Any]
+    """Of any search, by name."""
+    here: Here | None = None
+
+    @property
+    def options(self) -> SearchOptions:
+        from autotune.options import options_from
+
+        return options_from(self.search)
+
+    @property
+    def called(self) -> Mapping[str, Any]:
+        """Arguments of a search on this machine, as `Tuner` takes them."""
+        here = self.here or Here()
+        return {
+            "space": here.space,
+            "options": self.options,
+            "model_args": pairs(here.model_arg, "--model-arg"),
+            "dataset_args": pairs(here.dataset_arg, "--dataset-arg"),
+        }
+
+    def values(self) -> Mapping[str, Any]:
+        return {**self.search, **({} if self.here is None else vars(self.here))}
+
+
 class SearchCommand(Command):
     """A command that also takes every option of a search, and finds them in `context.obj`.
 
@@ -229,24 +291,54 @@ class SearchCommand(Command):
     """
 
     def get_params(self, ctx: Any) -> list[Any]:
-        found = super().get_params(ctx)
+        found = [*super().get_params(ctx), *self._shared()]
         place = [each.name for each in found].index("space") + 1
         return [*found[:place], *_search_options(), *found[place:]]
 
     def invoke(self, ctx: Any) -> Any:
-        ctx.obj = {each.name: ctx.params.pop(each.name) for each in _search_options()}
+        def taken(options: Sequence[Any]) -> dict[str, Any]:
+            return {each.name: ctx.params.pop(each.name) for each in options}
+
+        here = taken(self._shared())
+        ctx.obj = Asked(taken(_search_options()), Here(**here) if here else None)
         return super().invoke(ctx)
+
+    def _shared(self) -> Sequence[Any]:
+        return ()
+
+
+class HereCommand(SearchCommand):
+    """A command that searches on this machine."""
+
+    def _shared(self) -> Sequence[Any]:
+        return _of_here()
 
 
 @cache
-def _search_options() -> tuple[Any, ...]:
+def _search_options() -> Sequence[Any]:
     from autotune.options import declared
+
+    return _made_of([_parameter(each) for each in declared()])
+
+
+@cache
+def _of_here() -> Sequence[Any]:
+    kinds = get_type_hints(Here, include_extras=True)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return _made_of(
+        inspect.Parameter(each.name, keyword, default=each.default, annotation=kinds[each.name])
+        for each in fields(Here)
+    )
+
+
+def _made_of(parameters: Iterable[inspect.Parameter]) -> Sequence[Any]:
+    """Return the options that typer makes of the parameters of a function."""
 
     def stand_in() -> None: ...
 
-    parameters = [_parameter(each) for each in declared()]
-    stand_in.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined] # PEP 362
-    stand_in.__annotations__ = {each.name: each.annotation for each in parameters}
+    signature = inspect.Signature([*parameters])
+    stand_in.__signature__ = signature  # type: ignore[attr-defined] # PEP 362
+    stand_in.__annotations__ = {n: each.annotation for n, each in signature.parameters.items()}
     app = typer.Typer(add_completion=False)
     app.command()(stand_in)
     return tuple(without_types(typer.main.get_command(app).params))
@@ -254,7 +346,7 @@ def _search_options() -> tuple[Any, ...]:
 
 def _parameter(option: Declared) -> inspect.Parameter:
     kind = {"boolean": bool, "integer": int, "number": float}.get(option.kind, str)
-    default = option.text_of(option.default) if option.kind == "duration" else option.default
+    default = option.unset if option.default is None else option.default
     info = typer.Option(
         option.flags,
         min=option.minimum,

@@ -40,9 +40,7 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     json: take.Json = False,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
-    from autotune.options import options_from
-
-    params, options = take.pairs(param, "--param"), options_from(context.obj)
+    params, options = take.pairs(param, "--param"), context.obj.options
     needs, labels = _needs_from(need), take.texts(label, "--label")
     asked: dict[str, Any] = {"needs": needs, "labels": labels, "priority": priority}
     with connected(url, key_file) as client:
@@ -67,8 +65,8 @@ def watch(
     from autotune.api.events import sentence_of
     from autotune.api.states import State
     from autotune.events import Event, Notice
-    from autotune.result.answer import settings
     from autotune.result.following import terminal_report
+    from autotune.result.headline import settings
 
     with connected(url, key_file) as client:
         with terminal_report(notices()) as view:
@@ -90,7 +88,7 @@ def fetch(
     job: take.JobId,
     url: take.Url,
     key_file: take.KeyFile = None,
-    out: take.Out = Path("autotune-out"),
+    out: take.Out = take.OUT,
     json: take.Json = False,
 ) -> None:
     """Write the files of a job's result, once it has ended."""

@@ -1,4 +1,4 @@
-"""`autotune run`: train with what was recommended."""
+"""`autotune run`: train, in place of `python train.py`, with what a search finds or has found."""
 
 from __future__ import annotations
 
@@ -6,59 +6,243 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
+from autotune.cli import options as take
 from autotune.cli.console import log, write_out
-from autotune.errors import UsageError
+from autotune.cli.earlier import earlier_in, rename_checkpoints
+from autotune.cli.tune import terminated_as_by_ctrl_c
+from autotune.errors import (
+    DatasetTooSmall,
+    EngineError,
+    FactoryFailed,
+    Interrupted,
+    NothingMeasured,
+    OutputError,
+    ScriptFailed,
+    UsageError,
+)
 
-OUT = Path("autotune-out")
-Folder = Annotated[
-    Path,
-    typer.Argument(metavar="DIR", help="What `autotune tune` or `result.save()` has written."),
-]
+if TYPE_CHECKING:
+    from autotune.options import SearchOptions
+    from autotune.result import Result
+    from autotune.workload import Script
+
+    Subject = tuple[str | Script, str | None]
+
 Place = Literal["local", "slurm", "ray"]
+REFUSED = (ScriptFailed, FactoryFailed, DatasetTooSmall, NothingMeasured, EngineError)
+"""What keeps a search from a program that may train by itself all the same."""
+OF_A_RESULT = ("target", "arguments", "on", "hosts", "show", "out")
+"""What is taken where nothing is searched."""
+# No variable of the environment: they are of a call, not of a project.
+_option = partial(typer.Option, allow_from_autoenv=False)
 
 
-def run(
+class RunCommand(take.HereCommand):
+    """A command whose options stand before a program; all that stands behind it is the program's.
+
+    So do torchrun and `accelerate launch`. Options of `autotune run DIR` may follow the folder.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        ctx.allow_interspersed_args = False
+        named, _, _ = self.make_parser(ctx).parse_args(args=[*args])
+        ctx.allow_interspersed_args = not _is_program(named.get("target"))
+        return super().parse_args(ctx, args)
+
+
+def _is_program(target: object) -> bool:
+    """Whether it names a script or a factory, and no folder of a result."""
+    from autotune.workload import is_script
+
+    if not isinstance(target, str) or Path(target).is_dir():
+        return False
+    return is_script(target) or ":" in target
+
+
+def run(  # noqa: PLR0913 - one parameter for each option of the command
     *,
-    folder: Folder = OUT,
-    arguments: Annotated[
-        list[str] | None,
+    context: typer.Context,
+    target: Annotated[
+        str | None,
         typer.Argument(
-            metavar="[-- ARGUMENTS]",
-            help="Of train.py, such as -- --epochs 20; -- --help lists them.",
+            metavar="[SCRIPT | MODEL DATASET | DIR]",
+            help="Training script, or two functions as `autotune tune` takes them, to search for "
+            "and then train; or a folder that holds a result, to train with that.",
             show_default=False,
         ),
     ] = None,
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ARGUMENTS]",
+            help="Of the script, or of the program that was found; behind DIR they follow --.",
+            show_default=False,
+        ),
+    ] = None,
+    again: Annotated[bool, _option("--again", help="Search anew, though there is a result.")] = (
+        False
+    ),
     on: Annotated[
-        Place, typer.Option(help="What starts the workers: this machine or ssh, Slurm, or Ray.")
+        Place, _option(help="What starts the workers: this machine or ssh, Slurm, or Ray.")
     ] = "local",
     hosts: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOST,...", help="Hosts of the workers, reached by ssh.", show_default=False
-        ),
+        _option(metavar="HOST,...", help="Hosts of the workers, by ssh.", show_default=False),
     ] = None,
     show: Annotated[
-        bool, typer.Option("--print", help="Print the command and start nothing.")
+        bool, _option("--print", help="Print the command of the training, and do not start it.")
     ] = False,
 ) -> None:
-    """Train with what was recommended, by all workers that it takes.
+    """Train in place of `python train.py`: search for settings as long as that pays, then train.
 
-    Each line is prefixed by its worker. Each epoch is saved: Ctrl-C ends the training, and the same
-    command goes on from there.
+    Exit code and Ctrl-C are the training's own. Each epoch is saved, and the same command goes on
+    from there. Where a search for the same program on this machine has ended, it trains at once.
     """
-    words = arguments or []
-    if str(folder).startswith("-"):  # autotune run -- --epochs 20
-        folder, words = OUT, [str(folder), *words]
-    command = command_for(folder, words, on, hosts)
-    if show:
-        return write_out(shlex.join(command) + "\n")
-    return become(command)
+    here, launch, words = context.obj.here, Launch(on, hosts, show), arguments or []
+    if target is None or not _is_program(target):
+        if target and target.startswith("-"):  # autotune run -- --epochs 20
+            words, target = [target, *words], None
+        _check_no_search(context)
+        return launch.start(Path(target or here.out), words)
+    asked = {**context.obj.called, "callbacks_fn": here.callbacks}
+    out, tuner = here.out, here.tuner()
+    program = Program(target, words[1:] if words[:1] == ["--"] else words)
+    try:
+        what = program.subject(here.fit)
+        elsewhere = "://" in here.engine
+        earlier = earlier_in(out, _made_for(what, out, **asked), again=again, elsewhere=elsewhere)
+        with terminated_as_by_ctrl_c():
+            search = partial(tuner.tune, *what, out=out, study=here.study, **asked)
+            result = earlier.result_of(search)
+    except REFUSED as exc:
+        if not program.trains_by_itself or (here.no_wait and isinstance(exc, EngineError)):
+            raise
+        log(f"Not searched: {exc.cause}")
+        if exc.next_step:
+            log(exc.next_step)
+        return launch.become(program.command)
+    if not earlier.holds:
+        _log_answer(result, out)
+    if result.interrupted:
+        log(f"The same command goes on with the search; autotune run {out} trains with this")
+        raise typer.Exit(Interrupted.exit_code)
+    if earlier.of_another_program:
+        rename_checkpoints(out)
+    return _train(program, result, launch, out)
+
+
+def _check_no_search(context: typer.Context) -> None:
+    for each in context.command.get_params(context):
+        source = context.get_parameter_source(each.name or "")
+        if each.name not in OF_A_RESULT and source and source.name == "COMMANDLINE":
+            raise UsageError(
+                f"{each.opts[0]} is of a search, and there is a result to train with already.",
+                "Name a script, or have options of the training follow --: "
+                "autotune run DIR -- --epochs 3.",
+            )
+
+
+def _made_for(
+    what: Subject, out: Path, *, space: str, options: SearchOptions, **given: Any
+) -> Mapping[str, str]:
+    from autotune.search.request import TuningRequest, made_for
+    from autotune.tuning import workload_of
+
+    workload = workload_of(*what, **given)
+    return made_for(TuningRequest(workload=workload, space=space, options=options, out=out))
+
+
+class Program(NamedTuple):
+    """What is to be trained, as the command line names it."""
+
+    target: str
+    words: list[str]
+
+    @property
+    def is_script(self) -> bool:
+        from autotune.workload import is_script
+
+        return is_script(self.target)
+
+    def subject(self, fit: str | None) -> Subject:
+        """Return what a search takes: a script with its arguments, or two functions."""
+        return take.subject(self.target, self.words if self.is_script else self.words[:1], fit)
+
+    @property
+    def trains_by_itself(self) -> bool:
+        return self.target.endswith(".py")
+
+    @property
+    def command(self) -> list[str]:
+        """What trains without autotune."""
+        return [sys.executable, self.target, *self.words]
+
+    @property
+    def arguments(self) -> list[str]:
+        """Arguments of the delivered program; those of a script are written into it."""
+        return [] if self.is_script else self.words[1:]
+
+
+class Launch(NamedTuple):
+    """How the workers are started; or the command is shown, and nothing is started."""
+
+    on: Place
+    hosts: str | None
+    show: bool
+
+    def start(self, folder: Path, arguments: Sequence[str]) -> None:
+        """Train by the program that a folder holds."""
+        command = command_for(folder, arguments, self.on, self.hosts)
+        # TensorFlow tells what it found when it starts; what goes wrong is an exception.
+        self.become(command, {"TF_CPP_MIN_LOG_LEVEL": "3"})
+
+    def become(self, command: Sequence[str], defaults: Mapping[str, str] | None = None) -> None:
+        """Go on as another program, which so gets every signal and has the exit code."""
+        if self.show:
+            write_out(shlex.join(command) + "\n")
+            return
+        log(f"Running: {shlex.join(command)}")
+        sys.stdout.flush()
+        environment = {**(defaults or {}), **os.environ}
+        os.execvpe(command[0], [*command], environment)  # noqa: S606 - the command of `--print`
+
+
+def _train(program: Program, result: Result, launch: Launch, out: Path) -> None:
+    unsaved = result.unsaved
+    lacks = unsaved is not None and not {*unsaved.files}.isdisjoint(result.programs())
+    if program.trains_by_itself and (lacks or _keeps_own(result)):
+        launch.become(program.command)
+    elif unsaved and lacks:
+        raise OutputError(unsaved.cause, "Free some space, or choose another --out.")
+    else:
+        launch.start(out, program.arguments)
+
+
+def _keeps_own(result: Result) -> bool:
+    """Whether a script trains by itself with what is recommended, and as long as was asked for."""
+    answer, found, facts = result.answer, result.configuration, result.facts
+    as_written = (found.run_eagerly, found.xla) == (facts.eager, facts.jit_compile)
+    strategy = facts.fit.own_strategy if facts.fit else None
+    distributed = strategy is not None and strategy.title
+    same_epochs = result.workload.epochs in (None, facts.fit and facts.fit.epochs)
+    return answer.recommended == answer.own and as_written and same_epochs and not distributed
+
+
+def _log_answer(result: Result, out: Path) -> None:
+    from autotune.result.files import written
+    from autotune.result.headline import settings
+
+    log(result.summary)
+    log(f"Settings: {settings(result)}")
+    if page := written(out).get("report.html"):
+        log(f"Why: {page}")
 
 
 def command_for(
@@ -94,12 +278,3 @@ def _by_slurm(folder: Path, train: Path, arguments: Sequence[str]) -> list[str]:
     if shutil.which("sbatch") is None:
         raise UsageError("There is no sbatch here.", "Start it on a machine that submits to Slurm.")
     return ["sbatch", "--wait", f"--output={folder / 'slurm-%j.txt'}", *script]
-
-
-def become(command: Sequence[str]) -> None:
-    """Go on as another program, which so gets every signal and has the exit code."""
-    log(f"Running: {shlex.join(command)}")
-    sys.stdout.flush()
-    # TensorFlow tells what it found when it starts; what goes wrong is an exception.
-    environment = {"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ}
-    os.execvpe(command[0], [*command], environment)  # noqa: S606 - the command is that of `--print`

@@ -9,7 +9,6 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import log, write_out
-from autotune.cli.run import OUT, Folder
 from autotune.errors import UsageError
 
 REPORT = "report.html"
@@ -17,7 +16,7 @@ REPORT = "report.html"
 
 def script(
     *,
-    config: take.Saved = OUT,
+    config: take.Saved = take.OUT,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the program to this file instead of stdout."),
@@ -43,7 +42,7 @@ def script(
         )
 
 
-def report(*, folder: Folder = OUT) -> None:
+def report(*, folder: take.Folder = take.OUT) -> None:
     """Write report.html again, from the other files of a result."""
     from autotune.result import Result
     from autotune.result.files import put_texts
@@ -59,7 +58,7 @@ def ui(
         typer.Argument(
             metavar="DIR...", help="Folders of `autotune tune`, or a folder of such folders."
         ),
-    ] = [OUT],  # noqa: B006 - typer only reads it
+    ] = [take.OUT],  # noqa: B006 - typer only reads it
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 8322,
 ) -> None:
     """Show results in a browser: charts, trials and what they printed, several compared.

@@ -47,7 +47,9 @@ def read_settings(context: typer.Context, file: Path | None) -> Path | None:
 def _entry(context: typer.Context, path: Path, key: str, value: Any) -> tuple[str, Any]:
     from autotune.text import hint
 
-    known = {each.name.replace("_", "-"): each for each in _options(context)}
+    # Those of `autotune tune`: another command takes what it has of them.
+    tune = context.find_root().command.commands["tune"]  # type: ignore[attr-defined] # of a group
+    known = {each.name.replace("_", "-"): each for each in _options(context, tune)}
     option = known.get(key.replace("_", "-"))
     if option is None:
         where = f" in {TABLE}" if path.name == "pyproject.toml" else ""
@@ -64,15 +66,15 @@ def _written(value: Any, *, several: bool) -> Any:
     return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
-def _options(context: typer.Context) -> Iterator[Any]:
-    for each in context.command.get_params(context):
+def _options(context: typer.Context, command: Any) -> Iterator[Any]:
+    for each in command.get_params(context):
         if each.param_type_name == "option" and each.name not in _APART:
             yield each
 
 
 def sources(context: typer.Context) -> Iterator[tuple[str, str, str]]:
-    values = {**context.params, **context.obj}
-    for each in _options(context):
+    values = {**context.params, **context.obj.values()}
+    for each in _options(context, context.command):
         known = {
             "COMMANDLINE": "command line",
             "ENVIRONMENT": f"{PREFIX}_{each.name.upper()}",

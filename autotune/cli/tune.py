@@ -7,14 +7,13 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import show, table, write_out
 from autotune.cli.remote import show_result
-from autotune.cli.run import become, command_for
 from autotune.cli.settings import sources
 from autotune.errors import Interrupted, OutputError, UsageError
 
@@ -32,67 +31,37 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
     context: typer.Context,
     model: take.Model = None,
     dataset: take.Dataset = None,
-    fit: take.Fit = None,
-    space: take.Space = "auto",
     resume: take.Resume = False,
-    no_wait: take.NoWait = False,
-    wait_for_quiet: take.WaitForQuiet = "",
     dry_run: take.DryRun = False,
-    engine: take.Engine = "local",
-    model_arg: take.ModelArg = None,
-    dataset_arg: take.DatasetArg = None,
-    callbacks: take.Callbacks = None,
-    out: take.Out = Path("autotune-out"),
-    config: take.ConfigFile = None,
     show_settings: take.ShowSettings = False,
     write_config: take.WriteConfig = None,
     write_script: take.WriteScript = None,
-    study: take.StudyName = None,
-    storage: take.Storage = None,
     json: take.Json = False,
     verbose: take.Verbose = False,
-    quiet: take.Quiet = False,
-    then_run: take.ThenRun = False,
 ) -> None:
     """Find out whether and how to distribute a training.
 
     Times short runs of the real training in fresh processes on this machine.
     Press Ctrl-C once to stop early and keep the results; --resume continues.
     """
-    del config  # Its callback has read it.
     if show_settings:
         return show(table(("option", "value", "source"), sources(context)))
     if model is None:
         raise UsageError("What is to be tuned was not named.", EXAMPLE)
-    what, data = take.subject(model, dataset or [], fit)
-    # Here, so that the help and what is wrong are told before all of this is imported.
-    from autotune.options import options_from
-
-    asked: dict[str, Any] = {"space": space, "options": options_from(context.obj)}
-    from autotune.tuning import Tuner
-
-    tuner = Tuner(
-        engine=engine,
-        storage=storage,
-        progress=not quiet,
-        wait=not no_wait,
-        wait_for_quiet=wait_for_quiet,
-    )
-    arguments: dict[str, Any] = {
-        "model_args": take.pairs(model_arg, "--model-arg"),
-        "dataset_args": take.pairs(dataset_arg, "--dataset-arg"),
-    }
+    here = context.obj.here
+    what = take.subject(model, dataset or [], here.fit)
+    called, tuner = context.obj.called, here.tuner()
     if dry_run:
         from autotune.result.terminal import plan_text
 
-        plan = tuner.plan(what, data, **asked, **arguments)
+        plan = tuner.plan(*what, **called)
         return write_out(plan.model_dump_json(indent=2) + "\n") if json else show(plan_text(plan))
     _check_copies(write_config, write_script)
-    with _terminated_as_by_ctrl_c():
-        asked |= {"callbacks_fn": callbacks, "study": study, "resume": resume}
-        result = tuner.tune(what, data, out=out, **asked, **arguments)
-    show_result(result, out, as_json=json, verbose=verbose)
-    _write_copies(result, out, write_config, write_script)
+    saved = {"out": here.out, "study": here.study, "resume": resume}
+    with terminated_as_by_ctrl_c():
+        result = tuner.tune(*what, callbacks_fn=here.callbacks, **saved, **called)
+    show_result(result, here.out, as_json=json, verbose=verbose)
+    _write_copies(result, here.out, write_config, write_script)
     if result.unsaved:
         raise OutputError(
             result.unsaved.cause,
@@ -101,7 +70,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
         )
     if result.interrupted:
         raise typer.Exit(Interrupted.exit_code)
-    return become(command_for(out, ())) if then_run else None
+    return None
 
 
 def _check_copies(config: Path | None, script: Path | None) -> None:
@@ -129,7 +98,7 @@ def _write_copies(result: Result, out: Path, config: Path | None, script: Path |
 
 
 @contextmanager
-def _terminated_as_by_ctrl_c() -> Iterator[None]:
+def terminated_as_by_ctrl_c() -> Iterator[None]:
     """Let SIGTERM, by which schedulers end a job, keep what was found too."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

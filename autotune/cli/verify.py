@@ -12,10 +12,9 @@ from rich.text import Text
 
 from autotune.cli import options as take
 from autotune.cli.console import log, notices, show, write_out
-from autotune.cli.run import OUT
 
 if TYPE_CHECKING:
-    from autotune.verification.answer import Verification
+    from autotune.verification.verify import Verification
 
 FAILED = 1
 EXIT_CODES = (
@@ -24,9 +23,9 @@ EXIT_CODES = (
 )
 
 
-def verify(  # noqa: PLR0913 - one parameter for each option of the command
+def verify(
     *,
-    config: take.Saved = OUT,
+    config: take.Saved = take.OUT,
     seconds: Annotated[
         str,
         typer.Option(
@@ -39,16 +38,15 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
     strict: Annotated[
         bool, typer.Option("--strict", help="Also fail if the answer is inconclusive.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Random seed of the order within each pair.")] = 0,
     engine: take.Engine = "local",
     no_wait: take.NoWait = False,
     json: take.Json = False,
 ) -> None:
     """Check whether a saved recommendation still holds on this machine with the current code.
 
-    Alternates fresh runs of the recommended configuration and of its best alternative. The script,
-    or the modules of the functions, are looked for beside the result, in the folders above it, and
-    in the working folder.
+    It is a search among the recommended configuration and its best alternative. The script, or the
+    modules of the functions, are looked for beside the result, in the folders above it, and in the
+    working folder.
     """
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.engine.resolve import reserved_engine
@@ -63,17 +61,17 @@ def verify(  # noqa: PLR0913 - one parameter for each option of the command
         chdir(folder),
     ):
         from autotune.result.following import ProgressReport
-        from autotune.verification.answer import Answer
-        from autotune.verification.verify import verify as check
+        from autotune.verification.verify import VerificationOutcome, verify as check
 
         with ProgressReport(notices()) as report:
-            found = check(saved, seconds=budget, seed=seed, observer=report, engine=running)
+            found = check(saved, seconds=budget, observer=report, engine=running)
     if json:
         windows = {"trials": {"__all__": {"windows"}}}
         write_out(found.model_dump_json(indent=2, exclude=windows) + "\n")
     else:
         show(verification_text(found))
-    if found.answer is Answer.FAILS or (strict and found.answer is Answer.UNCLEAR):
+    unclear = found.outcome is VerificationOutcome.UNCLEAR
+    if found.outcome is VerificationOutcome.FAILS or (strict and unclear):
         raise typer.Exit(FAILED)
 
 

@@ -62,7 +62,8 @@ def explain(error: Mapping[str, Any], process: str = "") -> KnownError | Raised:
     return Raised(
         process=process,
         error=error["kind"],
-        message=_gist(error["message"]),
+        # AutoGraph puts the class before the message of an error that it passes on.
+        message=_gist(error["message"]).removeprefix(f"{error['kind']}: "),
         where=error.get("where") or "",
     )
 

@@ -27,7 +27,7 @@ from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
 from autotune.plain import Count
 from autotune.program.text import fill_in, literal
-from autotune.stats.efficiency import learning_rate_factor
+from autotune.stats.efficiency import epochs_factor, learning_rate_factor
 from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, weighed_batch
 from autotune.strategies.mirrored import OPERATIONS
@@ -129,6 +129,8 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     known = facts.learning
     if known and learning_rate_factor(known, weighed_batch(configuration, known.batch)) != 1:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
+    if known and epochs_factor(known, weighed_batch(configuration, known.batch)) != 1:
+        raise _Refused("This batch needs more epochs than the script makes.")
     other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
     if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:
         raise _Refused("Python code makes the batches of the script.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
@@ -21,7 +22,12 @@ from autotune.program.pipeline import (
 )
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
 from autotune.program.words import fixed_steps, in_words
-from autotune.stats.efficiency import WARM_UP_SHARE, learning_rate_factor, warm_up_examples
+from autotune.stats.efficiency import (
+    WARM_UP_SHARE,
+    epochs_factor,
+    learning_rate_factor,
+    warm_up_examples,
+)
 from autotune.stats.gradients import Learning
 from autotune.strategies import Training, strategy, weighed_batch
 from autotune.text import plural
@@ -107,7 +113,13 @@ def render(
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
         "validation": validation(configuration, workload.dataset, facts, apart=apart),
         **rate,
-        "arguments": _arguments(steps, several=several, script=workload.script is not None),
+        "more_epochs": _more_epochs(configuration, facts),
+        "arguments": _arguments(
+            steps,
+            _said_epochs(configuration, workload, facts),
+            several=several,
+            script=workload.script is not None,
+        ),
         "model": _model(configuration, workload, facts),
         "steps": whole if workload.script or several else steps,
         **_callbacks(configuration, workload, scaled_by, training),
@@ -124,8 +136,49 @@ def _used(names: Collection[str], training: Training = "fit") -> set[Import]:
     return {each for each in (*_IMPORTS, *_OF_TRAINING[training]) if each.binds in names}
 
 
-def _arguments(steps: str, *, several: bool, script: bool) -> str:
-    given = ["argv", "__file__", "__doc__", "verbose=None" if script else f"epochs={EPOCHS}"]
+def share_of_epochs(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts
+) -> float:
+    """Return how many times as many epochs the program makes as the user's own settings."""
+    return epochs_of(configuration, workload, facts) / _usual_epochs(workload, facts)
+
+
+def epochs_of(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> int:
+    """Return the epochs that the program makes by itself: more where its batch needs more."""
+    more = float(_more_epochs(configuration, facts) or 1)
+    return math.ceil(_usual_epochs(workload, facts) * more)
+
+
+def _usual_epochs(workload: Workload, facts: WorkloadFacts) -> int:
+    """Return the epochs by the own settings; those of one `fit` where a script calls it in a loop.
+
+    A number of the user's counts for all calls in a loop together.
+    """
+    asked = None if facts.fit and facts.fit.loop else workload.epochs
+    return asked or (facts.fit and facts.fit.epochs) or workload.epochs or EPOCHS
+
+
+def _said_epochs(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts
+) -> int | None:
+    """Return the epochs that a program says; None where each `fit` of its script has its own."""
+    of_script = workload.script and (workload.epochs is None or (facts.fit and facts.fit.loop))
+    return None if of_script else epochs_of(configuration, workload, facts)
+
+
+def _more_epochs(configuration: Configuration, facts: WorkloadFacts) -> str:
+    """Return how many times as many epochs its batch needs; empty for as many."""
+    known = facts.learning
+    if known is None:
+        return ""
+    factor = f"{epochs_factor(known, weighed_batch(configuration, known.batch)):.3g}"
+    return "" if factor == "1" else factor
+
+
+def _arguments(steps: str, epochs: int | None, *, several: bool, script: bool) -> str:
+    given = ["argv", "__file__", "__doc__"]
+    given += [f"epochs={epochs}"] if epochs else []
+    given += ["verbose=None"] if script else []
     given += [] if several or script else [f"steps={steps}"]
     return call("parse_arguments", given, before="args = ", indent=4)
 
@@ -207,7 +260,7 @@ def _script(
     return {
         "script": script,
         "sets_epochs": "",
-        "script_epochs": fit.epochs and plural(fit.epochs, "epoch"),
+        "script_epochs": _epochs_in_words(configuration, workload, facts),
         "make_script": _make_script(
             script, fit.own_strategy.replicas if fit.own_strategy else None, fit.of
         ),
@@ -216,6 +269,16 @@ def _script(
         "own_batch": facts.usual_batch or Configuration().per_replica_batch,
         "reading": reading("call.x", configuration, shuffle="call.shuffle"),
     }
+
+
+def _epochs_in_words(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> str:
+    if not workload.epochs and not (facts.fit and facts.fit.epochs):
+        return ""
+    asked = workload.epochs and not (facts.fit and facts.fit.loop)
+    why = "as was asked for" if asked else "as the script does"
+    if _more_epochs(configuration, facts):
+        why = "to reach the loss of your own batch"
+    return f"{plural(epochs_of(configuration, workload, facts), 'epoch')}, {why}"
 
 
 def _make_script(script: Script, replicas: int | None, of: str = "") -> str:

@@ -211,38 +211,6 @@ class Excluded(Value):
     deaths: int
 
 
-class AllReduceBound(Value):
-    """It cannot win: its all-reduce alone takes too long."""
-
-    kind: Literal["all_reduce_bound"] = "all_reduce_bound"
-    seconds: float
-    """Lower bound of the all-reduce of one step."""
-    global_batch: int
-    share: float
-    """Upper bound of its throughput, as a share of the best single device's."""
-
-
-class SharedInputBound(Value):
-    """It cannot win: every replica waits for the whole input pipeline."""
-
-    kind: Literal["shared_input_bound"] = "shared_input_bound"
-    workers: int
-    shard_policy: str
-    seconds: float
-    """Lower bound of the pipeline's time per example."""
-    share: float
-
-
-class OneDeviceBound(Value):
-    """It cannot win: its replicas cannot be faster than as many single devices."""
-
-    kind: Literal["one_device_bound"] = "one_device_bound"
-    replicas: int
-    per_replica_batch: int
-    """Of the single device that bounds it."""
-    share: float
-
-
 class CheckKind(StrEnum):
     """What a check of a distributed training saw."""
 
@@ -308,8 +276,6 @@ class Message(Value):
     text: str
 
 
-PerformanceBound = AllReduceBound | SharedInputBound | OneDeviceBound
-"""Bounds by which a configuration cannot win."""
 Reason = Annotated[
     Measured
     | Completed
@@ -330,7 +296,6 @@ Reason = Annotated[
     | NotFinite
     | FinishedEarly
     | Excluded
-    | PerformanceBound
     | Uncertified
     | Message,
     Field(discriminator="kind"),

@@ -20,7 +20,6 @@ from autotune.reason import (
     Rule,
     RuleKind,
     Seen,
-    SharedInputBound,
     Uncertified,
 )
 from autotune.text import plural
@@ -28,7 +27,9 @@ from autotune.text import plural
 _TABLE: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text("utf-8")
 )
-RULES, CHECKS, VERDICTS = _TABLE["rules"], _TABLE["checks"], _TABLE["verdicts"]
+RULES, CHECKS = _TABLE["rules"], _TABLE["checks"]
+VERDICTS, BECAUSE = _TABLE["verdicts"], _TABLE["because"]
+ENDINGS, NOT_TAKEN = _TABLE["endings"], _TABLE["not_taken"]
 UNPREDICTABLE, BATCH_SOURCES = _TABLE["unpredictable"], _TABLE["batch_sources"]
 REMEDIES, DECLARED_REMEDIES = _TABLE["remedies"], _TABLE["declared_remedies"]
 OBSTACLES = _TABLE["obstacles"]
@@ -42,7 +43,6 @@ def reason_text(reason: Reason) -> str:
         "of": f"{process}: " if process else "",
         "the_process": process or "the process",
         "at": f" ({where})" if where else "",
-        "ms": 1000 * data.get("seconds", 0.0),
         **{f"{name}_gib": data.get(name, 0) / 2**30 for name in ("used", "limit")},
         "machines": plural(data.get("needed", 0), "machine"),
         "times": {1: "once", 2: "twice"}.get(n := data.get("deaths", 0), f"{n} times"),
@@ -100,7 +100,7 @@ def _template(kind: str, phase: Phase | None) -> str:
     return by_phase[phase or Phase.WHOLE] if by_phase else _TABLE["reasons"][kind]
 
 
-def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind
+def _what(reason: Reason) -> str:
     """Return what differs from case to case of a kind."""
     match reason:
         case Killed() | Exited():
@@ -112,11 +112,6 @@ def _what(reason: Reason) -> str:  # noqa: PLR0911 - a case for each kind
             return f"no answer for {silent:g} s" if silent else "its agent ended"
         case KnownError(cause=cause):
             return _TABLE["causes"][cause]
-        case SharedInputBound() if reason.workers > 1:
-            policy = reason.shard_policy
-            return f"with shard policy {policy} every worker runs the whole input pipeline"
-        case SharedInputBound():
-            return "its replicas share one input pipeline"
         case Uncertified(findings=findings):
             return " ".join(map(check_text, findings))
     return ""

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from autotune.answer import Entry
 from autotune.config import Configuration, equal_parts
 from autotune.reason import Outcome, Rule, RuleKind
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE, rule_text
 from autotune.result.data import ResultData
-from autotune.result.leaderboard import ITSELF, Entry
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval, unpaired_ratio
@@ -20,6 +20,7 @@ from autotune.strategies import distribution, update_batch, weighed_batch
 from autotune.text import times
 from autotune.workload import own_batch
 
+ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 OTHERS = 2
 """Batches that are spoken of beside the recommended one."""
 
@@ -81,7 +82,7 @@ class Gain(NamedTuple):
         """Whether it was measured again: what led once may have led by chance."""
         other, own = self.arms
         # Several devices are compared with one, and seldom with others of their kind.
-        return other.repeated and (own.repeated or own.configuration.distributed)
+        return other.runs > 1 and (own.runs > 1 or own.configuration.distributed)
 
 
 def gain(arms: Arms, learning: Learning) -> Gain | None:
@@ -126,7 +127,7 @@ def batches(result: ResultData) -> Mapping[int, Arms]:
     known = result.facts.learning
     if known is None:
         return {}
-    shown = {e.configuration: e for e in result.compared if e.outcome is Outcome.MEASURED}
+    shown = {e.configuration: e for e in result.answer.entries if e.outcome is Outcome.MEASURED}
     others = sorted(shown, key=lambda c: (c.distributed, -shown[c].examples_per_second.value))
     found: dict[int, Arms] = {}
     for each in (result.config, *others):

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
+from autotune.answer import Entry
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.diagnosis import Diagnosis
 from autotune.reason import Outcome
-from autotune.result.batches import Arms, Gain, batches, gain
+from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
 from autotune.result.data import ResultData
-from autotune.result.leaderboard import ITSELF, Entry
 from autotune.result.view import Row
 from autotune.stats.intervals import Interval
 from autotune.text import plural
@@ -122,7 +122,7 @@ def mark_of(entry: Entry) -> str:
 
 
 class Throughput(NamedTuple):
-    """The throughput of every configuration against one device, a row each with its interval."""
+    """Every configuration against the user's own settings, a row each with its interval."""
 
     sentence: str
     rows: Sequence[Row]
@@ -139,7 +139,7 @@ class Throughput(NamedTuple):
 def throughput(rows: Sequence[Row]) -> Throughput:
     first = {*sorted(range(len(rows)), key=lambda i: not rows[i].compared)[:SHOWN]}
     drawn = [each for i, each in enumerate(rows) if i in first]
-    shown = [each.entry.speedup for each in drawn if each.entry.speedup]
+    shown = [each.entry.ratio for each in drawn]
     return Throughput(
         sentence=f"{plural(len(rows), 'configuration')} measured; lines are 95% intervals.",
         rows=drawn,

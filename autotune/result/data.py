@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from autotune.answer import Ended
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.tasks.train import BetweenEpochs
@@ -11,9 +12,7 @@ from autotune.library import modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.program import cluster_files
-from autotune.result.leaderboard import Entry, Leaderboard
 from autotune.result.saved import SavedConfiguration
-from autotune.result.verdict import Evidence
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
 from autotune.value import Value
@@ -31,8 +30,6 @@ class Unsaved(Value):
 class ResultData(SavedConfiguration):
     """All values of a result, from which every face of it is drawn."""
 
-    evidence: Evidence
-    """What the verdict rests on."""
     script: str
     """The training program, `train.py`, exactly as timed."""
     launch: str | None
@@ -48,9 +45,6 @@ class ResultData(SavedConfiguration):
     that was not measured."""
     trials: tuple[Trial, ...]
     """All trials, in the order in which they ran."""
-    compared: tuple[Entry, ...]
-    """What the posterior of all runs says of each configuration that has shown a speed, the best
-    first."""
     diagnosis: Diagnosis | None = None
     """Where the step time goes; None if there was no time to profile it."""
     between: BetweenEpochs | None = None
@@ -58,12 +52,10 @@ class ResultData(SavedConfiguration):
     time to measure it."""
     study: str
     """Name of the Optuna study."""
-    seconds: float
-    """Wall time of the search."""
+    made_for: Mapping[str, str] = {}
+    """What it holds for, such as the program and the machine, each with its fingerprint."""
     prepared_seconds: float = 0.0
-    """Part of `seconds` before the first trial: importing TensorFlow and checking the factories."""
-    interrupted: bool = False
-    """Whether the search was stopped early."""
+    """Part of the search before the first trial: importing TensorFlow, checking the factories."""
     unsaved: Unsaved | None = None
     """What a disk did not take; None if it took everything."""
     space: str | None = None
@@ -76,11 +68,26 @@ class ResultData(SavedConfiguration):
         """The recommended configuration."""
         return self.configuration
 
-    def leaderboard(self) -> Leaderboard:
-        """Return what the trials say one by one; what they say together is `compared`."""
+    @property
+    def seconds(self) -> float:
+        """Wall time of the search."""
+        return self.answer.searched
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the search was stopped early."""
+        return self.answer.ended is Ended.INTERRUPTED
+
+    @property
+    def adjective(self) -> str:
+        """What a better configuration is, as in `1.3 times as fast`."""
+        return self.scorer.objective.adjective
+
+    @property
+    def scorer(self) -> Scorer:
+        """Tells how good a trial is."""
         objective = objective_named(self.objective)
-        scorer = Scorer(objective=objective, facts=self.facts, machine=self.machine)
-        return Leaderboard(self.trials, scorer)
+        return Scorer(objective=objective, facts=self.facts, machine=self.machine)
 
     def saved(self) -> SavedConfiguration:
         """Return what `autotune.verify` needs of it, and `load_configuration` returns."""

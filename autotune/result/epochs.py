@@ -29,7 +29,7 @@ def target_lines(result: ResultData) -> Iterator[str]:
 
 def _on_more_machines(result: ResultData, examples: int, wanted: float) -> str:
     """Return on how many machines it is predicted, and at what price; or by how much none does."""
-    best, found = result.best_distributed, result.diagnosis
+    best, found = result.answer.several, result.diagnosis
     if best is None or found is None or not found.predicted:
         return "What more machines bring is predicted by a search on at least two: --engine ray."
     batch = best.per_replica_batch
@@ -65,15 +65,16 @@ def cost_lines(result: ResultData) -> Iterator[str]:
         costs = f"{hours * price:.3g} on {plural(devices(result.config, result.machine), 'device')}"
         many = result.facts.how_many if result.facts.examples else f"{EPOCH:,} examples"
         yield f"An epoch of {many} costs {costs}: {hours:.3g} device hours at {price:g} each."
-    best, gain = result.best_distributed, result.evidence.decision.gain
-    if best is None or gain is None or (price is None and result.objective != COST.name):
+    best, own = result.answer.entry(result.answer.several), result.answer.own
+    if best is None or (price is None and result.objective != COST.name):
         return
-    more = devices(best, result.machine) / devices(result.one_device, result.machine)
-    faster = gain.value * more if result.objective == COST.name else gain.value
+    ratio = best.ratio.value
+    more = devices(best.configuration, result.machine) / devices(own, result.machine)
+    faster = ratio * more if result.objective == COST.name else ratio
     if more != 1:
         yield (
-            f"{title(best)} is {faster:.2f} times as fast as the best single device for "
-            f"{more / faster:.2f} times the money."
+            f"{title(best.configuration)} takes {1 / faster:.2f} times the time of your own "
+            f"settings for {more / faster:.2f} times the money."
         )
 
 

@@ -18,17 +18,17 @@ from autotune.checks.breakdown import LIMITS
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
 from autotune.face import for_face
+from autotune.objective import MAX_THROUGHPUT, objective_named
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome
 from autotune.result.batches import learning_lines
 from autotune.result.data import ResultData
 from autotune.result.epochs import between_lines, cost_lines, lengths_lines, target_lines
-from autotune.result.leaderboard import Entry
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.stats.intervals import EXPECTED
-from autotune.strategies import in_short, strategy, update_batch
-from autotune.text import plural, rate, size
+from autotune.strategies import strategy, update_batch
+from autotune.text import plural, size
 from autotune.trial import Trial
 
 FAILURES = {*Outcome} - {Outcome.MEASURED, Outcome.PRUNED, Outcome.SKIPPED, Outcome.UNFINISHED}
@@ -63,7 +63,7 @@ def _current(result: ResultData) -> list[Trial]:
 
 def _eager(result: ResultData) -> Iterator[str]:
     """Yield what compiling a model gains that runs eagerly by the user's own request."""
-    facts, own = result.facts, result.evidence.default
+    facts, own = result.facts, result.answer.own
     if not facts.eager:
         return
     at = f" (line {facts.fit.eager})" if facts.fit and facts.fit.eager else ""
@@ -91,10 +91,13 @@ def _eager(result: ResultData) -> Iterator[str]:
 
 
 def _objective(result: ResultData) -> Iterator[str]:
-    """Yield the value of the objective, unless it is what is shown anyway."""
-    if result.evidence.value and result.value != result.examples_per_second:
-        found = result.evidence
-        yield f"The {found.quantity} of the recommended configuration is {found.value}."
+    """Yield the value of the objective, unless it is the throughput, which is shown anyway."""
+    found, objective = result.answer.value, objective_named(result.objective)
+    if found and objective.title != MAX_THROUGHPUT.title:
+        value, low, high = map(objective.short, (found.value, found.low, found.high))
+        yield (
+            f"The {objective.title} of the recommended configuration is {value} ({low} to {high})."
+        )
 
 
 def _asynchronous(result: ResultData) -> Iterator[str]:
@@ -110,7 +113,7 @@ def _asynchronous(result: ResultData) -> Iterator[str]:
 
 def _callbacks(result: ResultData) -> Iterator[str]:
     """Yield what callbacks take of a step with the user's own settings, and how often they come."""
-    own = result.evidence.default
+    own = result.answer.own
     mine = [t for t in _current(result) if t.configuration == own and t.examples_per_second]
     for trial in mine[-1:]:
         milliseconds = 1000 * own.global_batch / (trial.examples_per_second or 1)
@@ -132,7 +135,7 @@ def _batch(result: ResultData) -> Iterator[str]:
             f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
             f"examples, {batch:,} in each step."
         )
-    usual = result.evidence.default.global_batch
+    usual = result.answer.own.global_batch
     if result.options.global_batch or batch == usual or result.facts.learning:
         return
     advice = learning_rate(result.facts.optimizer, batch / usual)
@@ -155,35 +158,10 @@ def _certificate(result: ResultData) -> Iterator[str]:
         yield from (found.line, *found.undecided)
 
 
-def _faster(result: ResultData) -> Iterator[str]:
-    """Yield why the fastest row of the table is not what is recommended."""
-    rates = {each: each.examples_per_second.value for each in result.compared}
-    chosen = next((each for each in rates if each.configuration == result.config), None)
-    best = max(rates, key=lambda each: rates[each], default=None)
-    if chosen and best and rates[best] > rates[chosen]:
-        yield (
-            f"{in_short(best.configuration)} shows {rate(rates[best])} examples/s and is not "
-            f"recommended: {_why_not(best, result)}."
-        )
-
-
-def _why_not(row: Entry, result: ResultData) -> str:
-    batch = update_batch(row.configuration)
-    if row.outcome is Outcome.REJECTED:
-        return "it failed certification"
-    if batch != update_batch(result.config):
-        return f"a global batch of {batch:,} is not shown to be faster at 97.5 % confidence"
-    if row.outcome is not Outcome.MEASURED:
-        return f"its run ended: {row.outcome}"
-    if row.configuration.distributed:
-        return f"a gain of {result.margin:.0%} or more over one device is not shown"
-    return f"the difference is within the error of its {plural(row.runs, 'run')}"
-
-
 def _profile(result: ResultData) -> Iterator[str]:
     if result.diagnosis:
         yield from profile(result.diagnosis, result.facts)
-    elif result.options.diagnose and result.options.budget and not result.interrupted:
+    elif result.options.profile and not result.interrupted:
         yield "No time was left to find out where the time of a step goes."
 
 
@@ -228,20 +206,18 @@ def largest_batch(peaks: Mapping[int, float], limit: float) -> int | None:
 
 
 def _noise(result: ResultData) -> Iterator[str]:
-    found = result.evidence
-    if found.repeats:
-        yield (
-            f"Run-to-run variation is {found.noise.sd:.0%} (standard deviation, from "
-            f"{plural(found.repeats, 'repeat')} and a prior of {EXPECTED.sd:.0%})."
-        )
-    else:
-        yield f"Run-to-run variation was not measured; {EXPECTED.sd:.0%} is assumed."
+    found = result.answer
+    by = plural(found.repeats, "repeat") if found.repeats else "no repeat"
+    yield (
+        f"Run-to-run variation is {found.noise:.0%} (standard deviation, from {by} and a prior of "
+        f"{EXPECTED.sd:.0%})."
+    )
     if text := remark(found.load):
         yield text
 
 
 _IN_ORDER: tuple[Explain, ...] = (
     *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
-    *(learning_lines, _program, _certificate, _faster, lengths_lines, _profile, between_lines),
+    *(learning_lines, _program, _certificate, lengths_lines, _profile, between_lines),
     *(_peak_memory, _noise),
 )

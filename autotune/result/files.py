@@ -16,7 +16,7 @@ from autotune.reason.sentences import reason_text
 from autotune.trial import Trial
 
 COLUMNS = (
-    *("number", "stage", "round", "outcome", "reason", "examples_per_second", "error"),
+    *("number", "stage", "outcome", "reason", "examples_per_second", "error"),
     *("start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
 )
 """Columns of trials.csv, before one for each axis."""

@@ -25,12 +25,12 @@ from autotune.trial import Trial
 
 REDRAWS_PER_SECOND = 1
 """Few, because the processes that are timed share the cores with this one."""
-LOG_HEADS = ("trial", "outcome", "examples/s", "vs one device", "configuration")
-LOG_COLUMNS = "{:>5}  {:<13}  {:>10}  {:>13}  {}"
+LOG_HEADS = ("trial", "outcome", "examples/s", "vs yours", "configuration")
+LOG_COLUMNS = "{:>5}  {:<13}  {:>10}  {:>8}  {}"
 
 
 class ProgressReport:
-    """Follows a search, or runs that take turns, in lines, with a bar of the budget if wanted."""
+    """Follows a search in lines, with a bar of the budget if wanted."""
 
     def __init__(self, console: Console, *, bar: bool = False) -> None:
         self._console = console
@@ -80,11 +80,11 @@ class ProgressReport:
             self._headed.add(trial.stage)
             self._log(PHASES[trial.stage])
             self._print(LOG_COLUMNS.format(*LOG_HEADS), timed=False, row=True)
-        row = trial_row(trial, self._progress.leaderboard)
+        row = trial_row(trial, self._progress.answer)
         # In a terminal a row ends at its edge, so what must not be lost stands below it.
         below = row.why if self._bar and trial.outcome is not Outcome.PRUNED else ""
         name = f"{row.name} - {row.why}" if row.why and not below else row.name
-        figures = row.rate or "-", row.speedup or "-"
+        figures = row.rate or "-", row.ratio or "-"
         self._print(LOG_COLUMNS.format(trial.number, trial.outcome, *figures, name), row=True)
         if below:
             self._print(f"       {below}", timed=False)

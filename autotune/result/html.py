@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -19,16 +19,17 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, DiffLexer, PythonLexer, YamlLexer
 
+from autotune.answer import Answer
 from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.library import NAMES
 from autotune.result import charts
-from autotune.result.answer import settings
 from autotune.result.data import ResultData
-from autotune.result.leaderboard import Leaderboard
-from autotune.result.view import ResultView, endings, row_of, trial_row
+from autotune.result.headline import settings
+from autotune.result.view import ResultView, endings, rows_of, trial_row
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
+from autotune.trial import Trial
 from autotune.workload import Workload
 
 STYLE, SCRIPT = "style.css", "script.js"
@@ -85,22 +86,22 @@ def parts(result: ResultData) -> dict[str, Any]:
             # Its modules are the same in every delivery.
             if text and Path(name).stem not in NAMES
         },
-        **_trials(result.leaderboard()),
+        **_trials(result.trials, result.answer),
     }
 
 
-def parts_so_far(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return what the fragments show of a search that has found nothing yet."""
+def parts_so_far(trials: Sequence[Trial], answer: Answer | None) -> dict[str, Any]:
+    """Return what the fragments show of a search that goes on."""
     return {
         "result": None,
-        "throughput": charts.throughput([row_of(each) for each in leaderboard.rows()]),
-        **_trials(leaderboard),
+        "throughput": charts.throughput(rows_of(answer) if answer else []),
+        **_trials(trials, answer),
     }
 
 
-def _trials(leaderboard: Leaderboard) -> dict[str, Any]:
-    rows = [trial_row(each, leaderboard) for each in leaderboard.trials]
-    return {"endings": endings(leaderboard.trials), "trials": rows, "leaderboard": leaderboard}
+def _trials(trials: Sequence[Trial], answer: Answer | None) -> dict[str, Any]:
+    rows = [trial_row(each, answer) for each in trials]
+    return {"endings": endings(trials), "trials": rows}
 
 
 def _facts(result: ResultData, written: datetime) -> Iterator[tuple[str, str]]:

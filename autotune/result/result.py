@@ -10,12 +10,11 @@ from typing import Any, Self
 from pydantic import ValidationError, computed_field
 
 from autotune.errors import ConfigurationError, UsageError, first_mistake
-from autotune.result.answer import summary
 from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
 from autotune.result.files import put_texts, trials_csv
+from autotune.result.headline import summary
 from autotune.result.saved import PICKLES, RESULT, configuration_text, parsed
-from autotune.value import Derived
 
 TRIALS = "trials.jsonl"
 """From this and result.json a result can be read back."""
@@ -24,13 +23,13 @@ WINDOWS = {"trials": {"__all__": {"windows"}}}
 WRITTEN = "Name a folder that `autotune tune` or `result.save()` has written, or search again."
 
 
-class Result(Derived, ResultData):
+class Result(ResultData):
     """The result of a search: the configuration to train with, why, and the program for it."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
     def summary(self) -> str:
-        """The verdict as a sentence."""
+        """The answer in sentences: the time of the training first, then the verdict."""
         return summary(self)
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property

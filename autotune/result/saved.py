@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import ValidationError, computed_field
 
+from autotune.answer import Answer, Verdict
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.errors import (
@@ -24,10 +25,9 @@ from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.options import MARGIN
 from autotune.result.files import write_text
-from autotune.result.verdict import Verdict
 from autotune.stats.intervals import Interval
 from autotune.text import size
-from autotune.value import Value
+from autotune.value import Derived
 from autotune.workload import Workload, WorkloadFacts
 
 RESULT = "result.json"
@@ -38,38 +38,18 @@ HEADER = """\
 SUFFIXES = (".yaml", ".yml")
 
 
-def _batch_of(configuration: Configuration | None) -> int:
-    """Return its global batch; 0 where it is wrong, which pydantic tells only at the end."""
-    return configuration.global_batch if configuration else 0
-
-
-class SavedConfiguration(Value):
+class SavedConfiguration(Derived):
     """The part of a result that a check or another rendering needs."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     autotune: str = VERSION
     """Version of autotune that wrote it."""
-    verdict: Verdict
-    """Whether to distribute."""
     configuration: Configuration
-    global_batch: int = Field(default_factory=lambda data: _batch_of(data.get("configuration")))
-    """Examples per step over all replicas."""
-    examples_per_second: Interval | None = None
-    """Throughput of the recommended configuration."""
-    gain_over_yours: Interval | None = None
-    """Speed-up of the recommended configuration over the user's own settings on one device; None
-    where these were not measured."""
+    """What `train.py` trains with: the recommended configuration, or a later change of it."""
+    answer: Answer
+    """What the search has found."""
     objective: str = "max_throughput"
     """Name of what was optimized."""
-    value: Interval | None = None
-    """Its value for the recommended configuration, likewise."""
-    best_distributed_speedup: Interval | None = None
-    """Speed-up of the best distributed configuration over the best single-device configuration,
-    whichever is recommended; None if none was measured that may be recommended."""
-    one_device: Configuration
-    """The best single-device configuration."""
-    best_distributed: Configuration | None = None
-    """The best distributed configuration, recommended or not."""
     margin: float = MARGIN
     """Minimum relative gain for which distribution is recommended."""
     certificate: Certificate | None = None
@@ -77,7 +57,31 @@ class SavedConfiguration(Value):
     workload: Workload
     facts: WorkloadFacts
     machine: Machine
-    seed: int
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def verdict(self) -> Verdict:
+        """Whether to distribute."""
+        return self.answer.verdict
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def global_batch(self) -> int:
+        """Examples per step over all replicas."""
+        return self.configuration.global_batch
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def examples_per_second(self) -> Interval | None:
+        """Throughput of the configuration; None where it did not run."""
+        found = self.answer.entry(self.configuration)
+        return found.examples_per_second if found else None
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def gain_over_yours(self) -> Interval | None:
+        """How many times as good as the user's own settings it is; None of these, or not known."""
+        return self.answer.gain if self.configuration == self.answer.recommended else None
 
 
 def configuration_text(saved: SavedConfiguration, result: str = RESULT) -> str:
@@ -95,7 +99,7 @@ def _decided(saved: SavedConfiguration) -> Iterator[tuple[str, Any]]:
     yield "configuration", _settings(found)
     yield "global_batch", saved.global_batch
     yield "objective", saved.objective
-    for name in ("examples_per_second", "gain_over_yours", "best_distributed_speedup"):
+    for name in ("examples_per_second", "gain_over_yours"):
         if interval := getattr(saved, name):
             yield name, {end: float(f"{each:.4g}") for end, each in interval}
     if saved.certificate:
@@ -247,10 +251,7 @@ def _configuration(given: Any) -> Configuration:
 
 def _changed(saved: SavedConfiguration, configuration: Configuration) -> SavedConfiguration:
     """Return it with another configuration, of which nothing was measured."""
-    unknown = dict.fromkeys(("examples_per_second", "gain_over_yours", "value"))
-    batch = configuration.global_batch
-    new = {"configuration": configuration, "global_batch": batch, **unknown, "certificate": None}
-    return saved.model_copy(update=new)
+    return saved.model_copy(update={"configuration": configuration, "certificate": None})
 
 
 # A pickle is good for trials only; the file keeps the text of the function instead.

@@ -19,9 +19,9 @@ from autotune.face import for_face
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
-from autotune.result.answer import settings, summary
 from autotune.result.data import ResultData
 from autotune.result.files import MEANINGS, written
+from autotune.result.headline import settings
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size
@@ -72,11 +72,11 @@ class Compared(NamedTuple):
     rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        heads = ("outcome", "examples/s", "vs one device")
+        heads = ("outcome", "examples/s", "vs yours")
         lines = [
             (
-                (row.outcome, row.rate, row.speedup),
-                f"{row.name} ({row.whose})" if row.whose else row.name,
+                (row.outcome, row.rate, row.ratio),
+                row.name + _noted(row.whose, row.not_taken),
                 "bold" if row.chosen else "",
             )
             for row in self.rows
@@ -84,7 +84,7 @@ class Compared(NamedTuple):
         every = zip(heads, *(cells for cells, _, _ in lines), strict=True)
         widths = [max(map(len, column)) for column in every]
         if options.max_width - sum(widths) - 2 * len(widths) >= LEAST:
-            table = columns("|outcome", ">examples/s", ">vs one device", "configuration")
+            table = columns("|outcome", ">examples/s", ">vs yours", "configuration")
             for cells, name, style in lines:
                 table.add_row(*cells, Text(name), style=style)
             yield table
@@ -94,6 +94,11 @@ class Compared(NamedTuple):
             yield Text(text, style, no_wrap=True, overflow="ellipsis")
             if name:
                 yield Padding(Text(name, style), (0, 0, 0, 2))
+
+
+def _noted(*notes: str) -> str:
+    said = ", ".join(filter(None, notes))
+    return f" ({said})" if said else ""
 
 
 def plan_text(plan: Plan) -> RenderableType:
@@ -215,7 +220,7 @@ def _axes(plan: Plan) -> Table:
 def result_text(
     result: ResultData, folder: Path, *, verbose: bool = False, fetched: bool = False
 ) -> RenderableType:
-    """Return the two answers, the table, what failed, and what to do with the files of a folder.
+    """Return the answer, the table, what failed, and what to do with the files of a folder.
 
     Verbosely with the reasons, and with the meaning of each file.
     """
@@ -256,7 +261,9 @@ def brief(result: ResultData) -> str:
 
 
 def _answer(view: ResultView) -> Iterator[RenderableType]:
-    yield Text(summary(view.result), style="bold")
+    time, verdict = view.headline
+    yield Text(time, style="bold")
+    yield Text(verdict)
     yield Text.assemble(("Settings: ", "bold"), settings(view.result))
     yield Text()
     yield Compared(view.best)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from autotune.objective import Objective
-from autotune.result.leaderboard import Leaderboard
+from autotune.objective import Objective, Score
 from autotune.strategies import in_short
 from autotune.trial import Trial
 
@@ -15,19 +14,19 @@ PHASES = ("start", "tracing", "warm-up", "measuring", "ending")
 _DIGITS = 4
 
 
-def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
+def timeline(trials: Sequence[Trial], score: Score, objective: Objective) -> dict[str, Any]:
     """Return all trials as JSON: when each ran, for what its time went, and what it showed.
 
     Times are in seconds after the first one began; several may have run side by side.
     `value` is a trial's figure by the objective; `best` the best one of a measured trial so far.
     """
     best = 0.0
-    begins = [(each.ended_at or 0.0) - each.wall_seconds for each in leaderboard.trials]
+    begins = [(each.ended_at or 0.0) - each.wall_seconds for each in trials]
     first, found = min(begins, default=0.0), []
-    for trial, begin in zip(leaderboard.trials, begins, strict=True):
+    for trial, begin in zip(trials, begins, strict=True):
         began = begin - first
-        score = leaderboard.score(trial)
-        best = max(best, score or 0.0) if trial.measured else best
+        shown = score(trial)
+        best = max(best, shown or 0.0) if trial.measured else best
         found.append(
             {
                 "number": trial.number,
@@ -37,7 +36,7 @@ def timeline(leaderboard: Leaderboard, objective: Objective) -> dict[str, Any]:
                 "distributed": trial.configuration.distributed,
                 "phases": [*_phases(trial, began)],
                 "ended": round(began + trial.wall_seconds, _DIGITS),
-                "value": objective.turned(score) if score else None,
+                "value": objective.turned(shown) if shown else None,
                 "best": objective.turned(best) if best else None,
                 "axes": [*trial.configuration.values().items()],
             }

@@ -10,17 +10,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from autotune.answer import Answer, Entry, Further, Verdict
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
-from autotune.objective import MAX_THROUGHPUT, Scorer, objective_named
+from autotune.objective import MAX_THROUGHPUT, objective_named
 from autotune.plan import Plan
-from autotune.program import EPOCHS
+from autotune.program import epochs_of
 from autotune.reason import Outcome
-from autotune.reason.sentences import reason_text
-from autotune.result.answer import own_title, summary
+from autotune.reason.sentences import NOT_TAKEN, reason_text
 from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, explanations
-from autotune.result.leaderboard import ITSELF, Entry, Leaderboard
+from autotune.result.headline import headline, own_title, verdict_sentences
 from autotune.result.saved import folder_of_search
 from autotune.space.origin import Origin
 from autotune.strategies import in_short
@@ -64,7 +64,7 @@ class Progress:
         self.plan: Plan | None = None
         self.running: TrialStarted | None = None
         self.running_since = 0.0
-        self.leaderboard = Leaderboard(())
+        self.answer: Answer | None = None
 
     @property
     def elapsed(self) -> float:
@@ -86,18 +86,14 @@ class Progress:
         if isinstance(event, Preparing):
             self.phase = event.what
         elif isinstance(event, Planned):
-            self.plan = plan = event.plan
-            objective = objective_named(plan.objective)
-            scorer = Scorer(objective=objective, facts=plan.facts, machine=plan.machine)
-            self.leaderboard = Leaderboard(event.kept, scorer)
+            self.plan = event.plan
         elif isinstance(event, TrialStarted):
             self._at(event.elapsed)
             self.phase = PHASES[event.stage]
             self.running, self.running_since = event, self.elapsed
         elif isinstance(event, TrialEnded):
             self._at(event.elapsed)
-            self.running, before = None, self.leaderboard
-            self.leaderboard = Leaderboard((*before.trials, event.trial), before.score)
+            self.running, self.answer = None, event.answer
 
     def _at(self, spent: float) -> None:
         """Go forward to what an event says, as that of a search which began before this view."""
@@ -108,66 +104,90 @@ class Row(NamedTuple):
     entry: Entry
     chosen: bool
     """Whether it is the recommended one."""
-    challenger: bool
-    """Whether it is the distributed one that the answer is about."""
+    own: bool
+    """Whether it is the user's own settings, with which all are compared."""
+    leader: bool
+    """Whether it is the best on one device, or the best on several."""
     name: str
     whose: str
     """Whose settings these are without a search; empty for nobody's."""
     outcome: str
     rate: str
-    speedup: str
+    ratio: str
     note: str
     """What a reader should know of its figures; empty for one plain run."""
+    not_taken: str
+    """Why it is not recommended, where its ratio is above that of what is."""
 
     @property
     def compared(self) -> bool:
         """Whether the answer is about it, or others are compared with it."""
-        answered = self.chosen or self.challenger
-        return answered or bool(self.whose) or self.entry.speedup == ITSELF
+        return self.chosen or self.own or self.leader or bool(self.whose or self.not_taken)
 
 
-def row_of(
-    entry: Entry, *, chosen: bool = False, own: bool = False, challenger: bool = False
-) -> Row:
+def rows_of(answer: Answer) -> list[Row]:
+    """Return all that has shown a speed, the highest ratio first."""
+    return [_row(each, answer) for each in answer.entries]
+
+
+def _row(entry: Entry, answer: Answer) -> Row:
+    configuration = entry.configuration
+    own, chosen = configuration == answer.own, configuration == answer.recommended
     origins = (each for each in entry.origins if not own or each is not Origin.SCRIPT)
     whose = ", ".join([*(["your own"] if own else []), *(WHOSE[each] for each in origins)])
-    ended = "" if entry.outcome is Outcome.MEASURED else str(entry.outcome)
+    measured = entry.outcome is Outcome.MEASURED
+    ended = "" if measured else str(entry.outcome)
     runs = plural(entry.runs, "run") if entry.runs > 1 else ""
-    baseline = "the baseline" if entry.speedup == ITSELF else ""
+    not_taken = NOT_TAKEN[entry.not_taken] if entry.not_taken else ""
     return Row(
         entry=entry,
         chosen=chosen,
-        challenger=challenger,
-        name=in_short(entry.configuration),
+        own=own,
+        leader=configuration in (answer.one_device, answer.several),
+        name=in_short(configuration),
         whose=whose,
         outcome="recommended"
         if chosen
-        else ended or ("repeated" if entry.repeated else "run once"),
+        else ended or ("repeated" if entry.runs > 1 else "run once"),
         rate=rate_with_error(entry.examples_per_second),
-        speedup=share(entry.speedup),
-        note=", ".join(filter(None, (baseline, runs, ended, whose))),
+        ratio=expected(share(entry.ratio), answer),
+        note=", ".join(filter(None, (runs, ended, whose, not_taken))),
+        not_taken=not_taken,
     )
+
+
+def expected(ratio: str, answer: Answer) -> str:
+    """Return a ratio, marked where the own settings have not run."""
+    return ratio if answer.base else f"~{ratio}"
 
 
 class TrialRow(NamedTuple):
     trial: Trial
     name: str
     rate: str
-    speedup: str
-    """Times the best single device of its time; empty while that is not known."""
+    ratio: str
+    """How many times as good as the first run of the own settings; `~` before what is expected of
+    its configuration while these have not run; empty where nothing is known."""
     why: str
     """Why it has no figure to be compared; empty if it was measured."""
 
 
-def trial_row(trial: Trial, leaderboard: Leaderboard) -> TrialRow:
-    compared = leaderboard.speedup_of(trial)
+def trial_row(trial: Trial, answer: Answer | None) -> TrialRow:
     return TrialRow(
         trial=trial,
         name=in_short(trial.configuration),
         rate=rate(trial.examples_per_second) if trial.examples_per_second else "",
-        speedup="" if compared is None else f"{compared:.2f}",
+        ratio=_ratio(trial, answer) if answer else "",
         why="" if trial.measured else one_line(reason_text(trial.reason)),
     )
+
+
+def _ratio(trial: Trial, answer: Answer) -> str:
+    compared = answer.ratio_of_run(trial.configuration, trial.examples_per_second)
+    if compared is not None:
+        return f"{compared:.2f}"
+    found = answer.entry(trial.configuration)
+    return f"~{found.ratio.value:.2f}" if found and not answer.base else ""
 
 
 class Figure(NamedTuple):
@@ -221,9 +241,8 @@ class ResultView:
 
     @property
     def headline(self) -> tuple[str, str]:
-        """The answer, and what else is said of it; empty for nothing."""
-        first, end, others = summary(self.result).partition(". ")
-        return first + end.rstrip(), others
+        """The time of the training, and the verdict with what else is said of it."""
+        return headline(self.result), " ".join(verdict_sentences(self.result))
 
     def reasons(self, *, checks: bool = True) -> tuple[str, ...]:
         """Return the explanations; a face that shows what was checked elsewhere leaves that out."""
@@ -231,21 +250,11 @@ class ResultView:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """All that has shown a speed, the best first."""
-        found, chosen = self.result.evidence, self.result.configuration
-        return [
-            row_of(
-                each,
-                chosen=each.configuration == chosen,
-                own=each.configuration == found.default,
-                challenger=each.configuration == found.decision.challenger,
-            )
-            for each in self.result.compared
-        ]
+        return rows_of(self.result.answer)
 
     @cached_property
     def best(self) -> list[Row]:
-        """The best of each strategy, the baseline, the recommended, and what others would take."""
+        """The best of each strategy, the leaders, the own, and what others would take."""
         firsts = {row.entry.configuration.strategy: row for row in reversed(self.rows)}
         kept = [row for row in self.rows if row.compared or row in firsts.values()]
         rest = [row for row in self.rows if row not in kept]
@@ -259,15 +268,10 @@ class ResultView:
     @property
     def figures(self) -> tuple[Figure, ...]:
         result, found = self.result, []
-        better, best = f"as {result.evidence.adjective} as", result.best_distributed
         if over := result.gain_over_yours:
-            own = f"{better} {own_title(result)}"
-            found.append(figure(share(over), own, TIMES, in_short(result.evidence.default)))
-        if gain := result.evidence.decision.gain:
-            against = f"{better} the best single device"
-            if best not in (None, result.configuration):
-                against += f": best distributed configuration, {in_short(best)}"
-            found.append(figure(share(gain), against, TIMES))
+            own = f"as {result.adjective} as {own_title(result)}"
+            text = expected(share(over), result.answer)
+            found.append(figure(text, own, TIMES, in_short(result.answer.own)))
         if reached := result.examples_per_second:
             found.append(figure(rate_with_error(reached), "examples per second"))
         return tuple(found)
@@ -283,8 +287,9 @@ class ResultView:
         result = self.result
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
         text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
-        of = result.evidence.quantity
-        return text if of == MAX_THROUGHPUT.title else f"{text} Ratios are of {of}."
+        objective = objective_named(result.objective)
+        whole = objective.title == MAX_THROUGHPUT.title
+        return text if whole else f"{text} Ratios are of {objective.title}."
 
     def next_steps(
         self, files: Mapping[str, Path], folder: Path, *, fetched: bool = False
@@ -303,8 +308,8 @@ class ResultView:
                 remark = f"  # first put {missing} here, as on the service"
             yield NextStep("Train:", f"python {shlex.quote(str(program))}", remark)
         if "train.patch" in files:
-            gain, adjective = result.patch_gain, result.evidence.adjective
-            known = gain and f"{times(gain)} as {adjective} as your script"
+            gain = result.patch_gain
+            known = gain and f"{times(gain)} as {result.adjective} as your script"
             remark = f"  # {known or ' '.join(result.patch_notes[:1])}"
             patch = f"patch -p1 < {shlex.quote(str(files['train.patch']))}"
             yield NextStep("Or:", patch, remark)
@@ -313,14 +318,21 @@ class ResultView:
         again = "submit the job again" if fetched else "run the same command with --resume"
         if result.interrupted:
             yield NextStep("Continue:", again)
-        elif more := result.evidence.decision.more_seconds:
-            budget = at_least(more + result.seconds if fetched else more)
+        elif more := self._more:
+            budget = at_least(more.seconds + result.seconds if fetched else more.seconds)
             join = " with" if fetched else ""
-            yield NextStep("Decide:", f"{again}{join} --budget {budget}")
+            yield NextStep("Go on:", f"{again}{join} --budget {budget}")
         if files:
             yield NextStep("All files:", str(folder))
 
+    @property
+    def _more(self) -> Further | None:
+        """What more search would take, where it would pay."""
+        answer = self.result.answer
+        return answer.further if answer.verdict is Verdict.UNDECIDED else None
+
     def _epochs(self) -> str:
-        fit = self.result.facts.fit
-        many = fit.epochs if fit and fit.epochs else EPOCHS
-        return f"  # {plural(many, 'epoch')}{', as the script' if fit else ''}; or --epochs N"
+        result = self.result
+        fit, many = result.facts.fit, epochs_of(result.config, result.workload, result.facts)
+        like = ", as the script" if fit and many == fit.epochs else ""
+        return f"  # {plural(many, 'epoch')}{like}; or --epochs N"

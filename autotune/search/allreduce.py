@@ -6,8 +6,6 @@ and the same reduction processes at most one global batch in that time.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
 from pathlib import Path
 
 from autotune.axis import Trend
@@ -33,18 +31,6 @@ def family(configuration: Configuration) -> Family:
 
 def _settings() -> list[str]:
     return [name for name, axis in axes().items() if axis.allreduce_time is not Trend.NONE]
-
-
-def families(pool: Iterable[Configuration], *, least: int = 1) -> list[Configuration]:
-    """Return one configuration of each family, that with the most steps per call; largest first.
-
-    Families of fewer than `least` are left out.
-    """
-    members: dict[Family, list[Configuration]] = defaultdict(list)
-    for configuration in pool:
-        members[family(configuration)].append(configuration)
-    large = sorted((each for each in members.values() if len(each) >= least), key=len, reverse=True)
-    return [max(each, key=lambda c: c.steps_per_execution) for each in large]
 
 
 def allreduce_request(

@@ -11,8 +11,8 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from autotune.config import Configuration
-from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
 from autotune.stats.windows import BLOCK_SECONDS
+from autotune.text import as_text
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
@@ -22,8 +22,6 @@ STARTING = 0.4
 """Rough seconds that a process takes beside its first call and its steps."""
 REFERENCE_RUNS = 2.0
 """Trials of one device that its part of a certification is worth, at most."""
-FEW_ROUNDS = 6
-"""Rounds of the best on one device and on several that usually answer where the gain is large."""
 
 
 class Start(NamedTuple):
@@ -48,6 +46,13 @@ def expected_start(facts: WorkloadFacts) -> Start:
     """
     guessed = SMALL_CALL + 0.013 * facts.operations
     return Start(facts.calling_seconds, facts.first_step_seconds or guessed)
+
+
+def too_short(training: float | None) -> str:
+    """Return what is told at once of a training that is over before any trial; empty otherwise."""
+    if training is None or training >= Costs(()).seconds(Configuration()):
+        return ""
+    return f"A training of {as_text(training)} is over before a single trial: no search saves time."
 
 
 class Costs:
@@ -126,25 +131,3 @@ def _copies(configuration: Configuration) -> float:
 def _placement(configuration: Configuration) -> tuple[int, int]:
     """Return its processes, and the replicas of each: starts differ by these."""
     return configuration.processes, configuration.replicas_per_worker
-
-
-def seconds_to_verdict(
-    default: Configuration, several: Sequence[Configuration], costs: Costs, options: SearchOptions
-) -> float:
-    """Return the budget in which every strategy is tried once and the best are compared in turns.
-
-    Beside each challenger one device runs once more, at the challenger's global batch.
-    """
-    one = costs.seconds(default)
-    challengers = [costs.seconds(c) for c in {c.strategy: c for c in several[::-1]}.values()]
-    challenger = max(challengers)
-    explored = one + sum(each + one for each in challengers)
-    seconds = explored + FEW_ROUNDS * (one + challenger) + challenger + REFERENCE_RUNS * one
-    return with_profile(seconds, options)
-
-
-def with_profile(seconds: float, options: SearchOptions) -> float:
-    """Return the budget of which the profile leaves so many seconds."""
-    if not options.diagnose:
-        return seconds
-    return min(seconds / (1 - PROFILE_SHARE), seconds + PROFILE_SECONDS)

@@ -1,12 +1,11 @@
-"""Which configurations to run first, before any model of the space can help."""
+"""Which configuration stands for the user's own settings, and what is nearest to it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 
-from autotune.axis import AxisRole
-from autotune.config import Configuration, axes, axes_of
+from autotune.config import Configuration
 from autotune.options import SearchOptions
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts, own_settings
@@ -25,27 +24,6 @@ def plain(default: Configuration, pool: Sequence[Configuration]) -> Configuratio
     return other if other in pool else default
 
 
-def groups(start: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
-    """Return a start with the largest batch, then with groups of axes at their largest values.
-
-    The pool may lack the largest step of all, so the batch comes first there, with as many steps
-    per call as it leaves; then the step's axes together, and with them the input's.
-
-    Screening by groups (Watson, Technometrics 3, 1961), because effects within a group go the same
-    way, and what two axes do only together is seen at once: sixteen parallel calls that wait need
-    as many threads. What can do harm is the exception, so the input comes with it and without.
-    """
-    step, input_too = (
-        {name: max((each[name] for each in pool), key=_size) for name in _screened(role)}
-        for role in (AxisRole.STEP, AxisRole.INPUT)
-    )
-    without = {name: start[name] for name in input_too if axes()[name].may_harm}
-    first = max(pool, key=lambda each: [_size(each[name]) for name in step])
-    extreme = start.taking({name: first[name] for name in step})
-    changes = (step | input_too, step | input_too | without)
-    return [nearest(each, pool) for each in (extreme, *map(start.taking, changes))]
-
-
 def nearest_first(target: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
     """Return a pool in order: first what differs from the target on the fewest axes, and least."""
     aim = target.values()
@@ -55,17 +33,6 @@ def nearest_first(target: Configuration, pool: Sequence[Configuration]) -> list[
 def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
     """Return the first of them."""
     return nearest_first(target, pool)[0]
-
-
-def _screened(role: AxisRole) -> list[str]:
-    decisive = [name for name, axis in axes().items() if axis.decisive]
-    mine = [*axes_of(role), *(decisive if role is AxisRole.STEP else ())]
-    return [name for name in mine if axes()[name].screened]
-
-
-def _size(value: Scalar) -> float:
-    """Order the values of an axis by how much they spend; `auto` and `off` spend least."""
-    return value if isinstance(value, int | float) else float(value not in ("auto", "off"))
 
 
 def _distance(a: Mapping[str, Scalar], b: Mapping[str, Scalar]) -> float:

@@ -85,7 +85,6 @@ def trial_of(
     stage: Stage,
     configuration: Configuration,
     result: RunResult,
-    turn: int | None = None,
     epoch: Epoch = UNKNOWN,
 ) -> Trial:
     start = steady_from(result.windows, epoch)
@@ -98,7 +97,6 @@ def trial_of(
         number=number,
         stage=stage,
         configuration=configuration,
-        round=turn,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
         least=_least(result.windows, shown, reading, epoch) if reading else 1.0,

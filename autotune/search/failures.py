@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from autotune.checks.certify import family
 from autotune.config import Configuration, axis_of
-from autotune.reason import Cause, KnownError, Outcome
+from autotune.errors import NothingMeasured
+from autotune.reason import BudgetEnded, Cause, KnownError, Outcome
+from autotune.reason.sentences import reason_text
 from autotune.search.kernel import Kernel, Matrix
-from autotune.trial import Trial
+from autotune.text import at_least
+from autotune.trial import Stage, Trial
 
 ATTEMPTS = 2
 """Runs of a configuration that end without a speed until it is left: it failed, or lost a host each
@@ -117,3 +120,28 @@ def _fits(batches: NDArray[np.int_], full: Sequence[int], good: Sequence[int]) -
     # One in twenty fits after all with other settings, where one of its size did not.
     fits: Matrix = 1 - more / (0.05 + more + less)
     return fits
+
+
+def nothing_measured(trials: Sequence[Trial], earlier: int, elapsed: float) -> NothingMeasured:
+    """Return why a search has nothing to say, by its trials on one device.
+
+    The first ones are of earlier sessions; what went wrong in this one is told first.
+    """
+    failed = [
+        t
+        for t in (*trials[earlier:], *trials[:earlier])
+        if t.stage is Stage.BASELINE and not t.measured and not isinstance(t.reason, BudgetEnded)
+    ]
+    if not failed:
+        ends = (t.reason for t in reversed(trials) if isinstance(t.reason, BudgetEnded))
+        where = reason_text(next(ends, None) or BudgetEnded())
+        where = where.removeprefix("the budget ran out ")
+        return NothingMeasured(
+            f"Nothing was measured: the budget ran out {where} (your own configuration).",
+            f"Use a budget of {at_least(2 * elapsed)} or more.",
+        )
+    return NothingMeasured(
+        f"No single-device configuration could be measured; the first one "
+        f"{failed[0].outcome.verb}: {reason_text(failed[0].reason).rstrip('.')}.",
+        "Fix this and try again.",
+    )

@@ -4,28 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
-from statistics import fmean
-from typing import NamedTuple
+from statistics import fmean, median
 
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.search.costs import SMALL_START, Costs, Start
 from autotune.search.failures import ATTEMPTS, RuledOut
-from autotune.stats.intervals import Interval, Noise, mean_rate, pooled_noise
 from autotune.trial import Trial, counting
 
 ROUGH = 0.15
 """Standard error of log(score) of a run that was stopped before it was measured."""
-
-
-class Observed(NamedTuple):
-    """The logarithm of a throughput or a score, with how well it is known."""
-
-    log: float
-    sd: float
-    """Its standard error, the noise between runs included."""
 
 
 class History:
@@ -53,7 +43,7 @@ class History:
         score = self.score(trial)
         if trial.measured and score:
             self._scores[trial.configuration].append(score)
-        for derived in ("noise", "observed", "ruled_out", "costs"):
+        for derived in ("ruled_out", "costs"):
             self.__dict__.pop(derived, None)
 
     @property
@@ -72,37 +62,15 @@ class History:
         """Return the score of each run of a configuration that was measured."""
         return tuple(self._scores.get(configuration, ()))
 
-    @cached_property
-    def noise(self) -> Noise:
-        """Between-run noise, from configurations that were measured more than once."""
-        return pooled_noise(self.repeated)
-
     @property
     def repeated(self) -> Collection[Sequence[float]]:
         """log(score) of the runs of each configuration."""
         return [[*map(math.log, scores)] for scores in self._scores.values()]
 
-    def throughput(self, configuration: Configuration) -> Interval:
-        """Return the examples per second of a configuration that has shown a speed."""
+    def throughput(self, configuration: Configuration) -> float:
+        """Return the median of the examples per second of what has shown a speed."""
         mine = [t for t in self.trials if t.configuration == configuration and t.shown]
-        rates = [rate for t in counting(mine) if (rate := t.examples_per_second)]
-        return mean_rate(rates, self.noise)
-
-    @cached_property
-    def observed(self) -> Mapping[Configuration, Observed]:
-        """The throughput of every configuration that ran long enough to show one."""
-        shown = [t for t in self.trials if t.shown and t.examples_per_second]
-        logs: dict[Configuration, list[float]] = defaultdict(list)
-        for trial in counting(shown):
-            logs[trial.configuration].append(math.log(trial.examples_per_second or 1.0))
-        whole = {trial.configuration for trial in shown if trial.measured}
-        sd = self.noise.sd
-        return {
-            c: Observed(
-                fmean(each), math.hypot(sd / math.sqrt(len(each)), 0.0 if c in whole else ROUGH)
-            )
-            for c, each in logs.items()
-        }
+        return median(rate for t in counting(mine) if (rate := t.examples_per_second))
 
     @property
     def baseline(self) -> Configuration | None:

@@ -12,52 +12,55 @@ parameters of the kernel, as logarithms, and the posterior draws them.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autotune.axis import OWN_AXIS, AxisRole
 from autotune.config import Configuration, axes
 from autotune.value import Scalar
 
 SHARED = (
-    ("strategy", 0.1, 1.3),
-    ("by strategy", 0.3, 0.7),
+    ("strategy", 0.25, 0.6),
+    ("by strategy", 0.17, 0.9),
     ("pair", 0.3, 0.7),
-    ("together", 0.02, 0.8),
+    ("together", 0.02, 1.1),
 )
 """Parameters of all axes: median and standard deviation of the logarithm. What a strategy changes,
 whatever the axes are, is a size: often it is nothing, which is why a gain takes more runs to be
 believed than two that differ. What it changes about an axis, and what two axes do together, are
 shares of their sizes; what only one combination of all axes has is a size of its own."""
-SIZE, SIZES = 0.08, 1.2
-"""The same of an axis: half of them change a score by less than 8 %, one in twenty by half."""
-TREND = 0.5
-"""Of the size of an axis, what is expected of a doubling of what is usually the faster the larger
-it is: the batch, the steps per call, the parallel calls, a cache. On sixteen of seventeen recorded
-workloads a larger batch was faster, by 0.1 to 0.5 for each doubling, and none was slower by more
-steps per call."""
-
 Matrix = NDArray[np.float64]
 
 
 class Kernel:
     """The prior over a finite pool, whose configurations are named by position.
 
-    It is computed for many sets of parameters at a time.
+    It is computed for many sets of parameters at a time. Replicas may have devices of their own, or
+    share cores.
     """
 
-    def __init__(self, pool: Sequence[Configuration]) -> None:
+    def __init__(self, pool: Sequence[Configuration], *, shares_cores: bool = False) -> None:
         table = [each.values() for each in pool]
         names = [*dict.fromkeys(name for row in table for name in row)]
         every = {name: _Axis([row.get(name, "") for row in table]) for name in names}
         varying = {name: axis for name, axis in every.items() if axis.varies}
         self._axes = [*varying.values()]
         self._strategy = _Axis([row["strategy"] for row in table])
-        trends = [[_trend(name, row) for row in table] for name in varying]
-        self._trends = np.array(trends).reshape(len(varying), len(table))
+        known = {name: axes().get(name, OWN_AXIS) for name in varying}
+        gains = {
+            name: axis.gain
+            for name, axis in known.items()
+            if shares_cores or axis.role is not AxisRole.PLACEMENT
+        }
+        self.expected: Matrix = np.array(
+            [sum(gain * _doublings(row.get(name)) for name, gain in gains.items()) for row in table]
+        )
+        """Prior mean of each configuration."""
         self.size = len(pool)
-        sizes = [(SIZE, SIZES)] * len(self._axes)
+        sizes = [axis.effect for axis in known.values()]
         self.prior = np.array([*(each[1:] for each in SHARED), *sizes])
         """Median and standard deviation of the logarithm of each parameter."""
 
@@ -96,11 +99,6 @@ class Kernel:
         )
         return found
 
-    def means(self, rows: Sequence[int], parameters: Matrix) -> Matrix:
-        """Return the prior means of some configurations. Shape: sets of parameters, rows."""
-        found: Matrix = TREND * np.exp(parameters[:, len(SHARED) :]) @ self._trends[:, list(rows)]
-        return found
-
 
 class _Axis:
     """How alike the values of one axis are, for all pairs of configurations."""
@@ -126,17 +124,9 @@ def _likeness(a: Scalar, b: Scalar) -> float:
     return 0.0
 
 
-def _trend(name: str, values: Mapping[str, Scalar]) -> float:
-    """Return the doublings of an axis that are expected to pay."""
-    axis = axes().get(name)
-    if axis is None or not axis.screened or axis.may_harm or name not in values:
-        return 0.0
-    value = values[name]
-    if _count(value):
-        return math.log2(float(value))
-    # A number that TensorFlow chooses is worth four doublings.
-    return {"auto": 4.0, "off": 0.0}.get(str(value), 1.0)
+def _doublings(value: Scalar | None) -> float:
+    return math.log2(value) if _count(value) else 0.0
 
 
-def _count(value: Scalar) -> bool:
+def _count(value: Scalar | None) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0

@@ -36,6 +36,9 @@ noisy several replicas are, and of the drift of a machine. Sixteen recorded work
 cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. Both are wider: a few repeats
 which scatter by 0.3 %, as on a quiet machine, are to be believed, and so is a class four times as
 noisy as the other. Who expects too little distributes for nothing more often."""
+NOISIER = 0.6
+"""The same deviation above the median of the noise. No machine was seen whose runs differ by more
+than 16 %, so what differs by more is an effect."""
 MINUTES = 3.0
 """Time over which a machine's drift is alike."""
 DEGREES, WHOLE = 4.0, 2.0
@@ -95,66 +98,62 @@ def _median(runs: Sequence[Run]) -> Run:
 
 
 @dataclass(frozen=True)
-class Joint:
-    """The posterior of some configurations, together: a mixture of normal distributions."""
+class Outlook:
+    """What is believed of some configurations over a long training, under each hypothesis.
 
-    means: Matrix
-    """By hypothesis, then configuration."""
-    covariances: Matrix
-    """By hypothesis, then pairs of configurations."""
-    noises: Matrix
-    """Variance of a run of each configuration, by hypothesis."""
+    Attributes:
+        mean: Of log(score). Shape: hypotheses, configurations.
+        covariance: Shape: hypotheses, configurations, configurations.
+        across: Covariance of each configuration (rows) with a run that is made now (columns), which
+            shares the machine's drift with the last runs. Shape: as `covariance`.
+        shown: Variance of what a run that is made now shows, without its noise. Shape: as `mean`.
+        noise: Variance of a run. Shape: as `mean`.
+    """
 
-    @cached_property
-    def mean(self) -> Matrix:
-        found: Matrix = self.means.mean(0)
-        return found
-
-    @cached_property
-    def covariance(self) -> Matrix:
-        off = self.means - self.mean
-        total: Matrix = self.covariances.mean(0) + off.T @ off / len(off)
-        return total
+    mean: Matrix
+    covariance: Matrix
+    across: Matrix
+    shown: Matrix
+    noise: Matrix
 
     @cached_property
-    def noise(self) -> Matrix:
-        found: Matrix = self.noises.mean(0)
+    def variance(self) -> Matrix:
+        found: Matrix = np.maximum(np.diagonal(self.covariance, axis1=1, axis2=2), LEAST_VARIANCE)
         return found
 
     def gap(self, one: int, other: int) -> tuple[Matrix, Matrix]:
-        """Return mean and standard deviation of log(one / other) under each hypothesis."""
-        c = self.covariances
-        variance = c[:, one, one] + c[:, other, other] - 2 * c[:, one, other]
-        sd = np.sqrt(np.maximum(variance, LEAST_VARIANCE))
-        return self.means[:, one] - self.means[:, other], sd
+        """Return mean and variance of log(one / other) under each hypothesis."""
+        between = self.covariance[:, one, other]
+        variance = self.variance[:, one] + self.variance[:, other] - 2 * between
+        return self.mean[:, one] - self.mean[:, other], np.maximum(variance, LEAST_VARIANCE)
 
-    def beats(self, one: int, other: int, margin: float = 0.0) -> float:
-        """Return the probability that one is better than another by more than a margin."""
-        mean, sd = self.gap(one, other)
-        return float(np.mean(ndtr((mean - margin) / sd)))
+    def probability(self, one: int, other: int, margin: float = 0.0) -> float:
+        """Return that of one being better than another by more than a margin, in log(score)."""
+        mean, variance = self.gap(one, other)
+        return float(np.mean(ndtr((mean - margin) / np.sqrt(variance))))
 
-    def draw(self, count: int, seed: int, known: Sequence[int]) -> Matrix:
-        """Draw log scores of all of them: about `count` rows; some positions were measured.
+    def draw(self, count: int, seed: int, ran: Sequence[int]) -> Matrix:
+        """Draw log scores. Shape: about `count`, configurations.
 
-        What was measured is drawn as it is correlated. What was not deviates in common from what
-        the former lets expect of it: drawn by themselves, the best of many would be far too good,
-        because what no kernel knows of a workload bounds its fast configurations together.
+        What ran is drawn as it is correlated. What did not deviates in common from what the former
+        lets expect of it: drawn by themselves, the best of many would be far too good, because what
+        no kernel knows of a workload bounds its fast configurations together.
         """
-        random = np.random.default_rng(seed)
-        ran, size = list(known), self.means.shape[1]
-        others = np.setdiff1d(np.arange(size), ran)
-        each = -(-count // len(self.means))
+        random, known = np.random.default_rng(seed), list(ran)
+        size, hypotheses = self.mean.shape[1], len(self.mean)
+        others = np.setdiff1d(np.arange(size), known)
+        each = -(-count // hypotheses)
         # Variance beyond what rounding takes of it; its deviation of 0.01 % changes no answer.
-        jitter = 1e-8 * np.eye(len(ran))
-        lower = np.linalg.cholesky(self.covariances[:, ran][:, :, ran] + jitter)
-        across = np.linalg.solve(lower, self.covariances[:, ran][:, :, others])
-        own = np.diagonal(self.covariances, axis1=1, axis2=2)[:, others] - (across**2).sum(1)
-        normal = random.standard_normal((len(self.means), each, len(ran)))
-        common = random.standard_normal((len(self.means), each, 1))
-        rows = np.empty((len(self.means), each, size))
-        rows[..., ran] = self.means[:, None, ran] + normal @ np.swapaxes(lower, 1, 2)
+        jitter = 1e-8 * np.eye(len(known))
+        lower = np.linalg.cholesky(self.covariance[:, known][:, :, known] + jitter)
+        across = np.linalg.solve(lower, self.covariance[:, known][:, :, others])
+        own = self.variance[:, others] - (across**2).sum(1)
+        normal = random.standard_normal((hypotheses, each, len(known)))
+        common = random.standard_normal((hypotheses, each, 1))
+        rows = np.empty((hypotheses, each, size))
+        rows[..., known] = self.mean[:, None, known] + normal @ np.swapaxes(lower, 1, 2)
         spread = np.sqrt(np.maximum(own, 0.0))[:, None]
-        rows[..., others] = self.means[:, None, others] + normal @ across + common * spread
+        rows[..., others] = self.mean[:, None, others] + normal @ across + common * spread
         return rows.reshape(-1, size)
 
 
@@ -168,27 +167,35 @@ class Posterior:
         self._middle, self._spread = np.log(every[:, 0]), every[:, 1]
         self._random = np.random.default_rng(0)
         normal = self._random.standard_normal((WALKERS, len(every)))
-        self._walkers = self._middle + self._spread * np.clip(normal, -FARTHEST, FARTHEST)
+        normal = np.clip(normal, -FARTHEST, FARTHEST)
+        self._walkers = self._middle + self._spread * normal
+        self._walkers[:, 0] += (NOISIER - NOISE[1]) * np.maximum(normal[:, 0], 0.0)
         self._logs = -0.5 * (normal**2).sum(1)
         """Log posterior of each walker by the runs that it has seen."""
+        self._rows: list[int] = []
+        self._times = np.zeros(0)
+        self._offset = 0.0
+        self._white = np.zeros((WALKERS, 0, 0))
+        self._solved = np.zeros((WALKERS, 0))
 
     def learn(self, runs: Sequence[Run]) -> None:
         """Take in all runs so far, at least one."""
         self._rows = [run.row for run in runs]
         self._alike = self._kernel.alike(self._rows, self._rows)
-        times = np.array([run.minutes for run in runs])
-        self._alike_in_time = np.exp(-np.abs(times[:, None] - times[None, :]) / MINUTES)
+        self._times = np.array([run.minutes for run in runs])
+        self._alike_in_time = _alike_in_time(self._times[:, None], self._times)
         self._errors = np.array([run.error for run in runs])
         self._counts = np.array([run.repeats for run in runs])
         logs = np.array([run.log_score for run in runs])
         self._offset = float(logs.mean())
         self._shown = logs - self._offset
         self._weights = np.ones(len(runs))
-        for _ in range(2):
-            # What is new is weighed by what was believed before it came.
-            self._reweigh()
-            self._resample()
-            self._move()
+        # What is new may be an effect that nobody expected, before it is taken for a disturbance.
+        self._resample()
+        self._move()
+        self._reweigh()
+        self._resample()
+        self._move()
         signal, errors, rest = self._parts(self._walkers)
         self._white = _whitening(signal, errors)
         self._solved = np.einsum("wji,wj->wi", self._white, _by(self._white, rest))
@@ -220,7 +227,9 @@ class Posterior:
 
     def _log(self, walkers: Matrix) -> Matrix:
         """Return the log posterior of some walkers; minus infinity far from the prior."""
-        far = np.abs(walkers - self._middle) > FARTHEST * self._spread
+        off = (walkers - self._middle) / self._spread
+        off[:, 0] *= np.where(off[:, 0] > 0, NOISE[1] / NOISIER, 1.0)
+        far = np.abs(off) > FARTHEST
         walkers = np.where(far, self._middle, walkers)
         signal, errors, rest = self._parts(walkers)
         count = len(self._rows)
@@ -234,7 +243,7 @@ class Posterior:
         half = lower[:, count, :count]
         likelihood = -0.5 * (half**2).sum(-1)
         likelihood -= np.log(np.diagonal(lower, axis1=-2, axis2=-1)[:, :count]).sum(-1)
-        prior = -0.5 * (((walkers - self._middle) / self._spread) ** 2).sum(1)
+        prior = -0.5 * (off**2).sum(1)
         found: Matrix = np.where(far.any(1), -np.inf, likelihood + prior)
         return found
 
@@ -244,7 +253,8 @@ class Posterior:
         signal = self._kernel.covariance(self._alike, walkers[:, KNOWN:]) + drift
         noise = self._sds(walkers, self._rows)
         errors = (noise**2 / self._weights + self._errors**2) / self._counts
-        return signal, errors, self._shown - self._kernel.means(self._rows, walkers[:, KNOWN:])
+        rest = self._shown - self._kernel.expected[self._rows]
+        return signal, errors, np.broadcast_to(rest, noise.shape)
 
     def _sds(self, walkers: Matrix, rows: Sequence[int]) -> Matrix:
         """Return the standard deviation of the noise of a run of each row."""
@@ -272,34 +282,42 @@ class Posterior:
         some = slice(None, None, 8)
         walkers, every = self._walkers[some, KNOWN:], range(self._kernel.size)
         across = self._kernel.covariance(self._kernel.alike(every, self._rows), walkers)
-        means = self._kernel.means(every, walkers)
-        means += _by(across, self._solved[some])
-        own = self._kernel.covariance(np.ones((len(self._alike), 1)), walkers)
+        means = self._kernel.expected + _by(across, self._solved[some])
+        own = self._kernel.covariance(self._kernel.alike([0], [0]), walkers)[:, 0]
         variances = own - ((across @ np.swapaxes(self._white[some], 1, 2)) ** 2).sum(-1)
         mean = means.mean(0)
         square = (np.maximum(variances, LEAST_VARIANCE) + means**2).mean(0) - mean**2
         return self._offset + mean, np.sqrt(np.maximum(square, LEAST_VARIANCE))
 
-    def joint(self, rows: Sequence[int], *, lasting: bool = False) -> Joint:
-        """Return the posterior of some configurations together.
+    def outlook(self, rows: Sequence[int], minutes: float, hypotheses: int = WALKERS) -> Outlook:
+        """Return what is believed of some configurations over a long training.
 
         Args:
             rows: Their positions in the pool.
-            lasting: Over a long training, in which the drift is zero in the mean; otherwise on the
-                machine as it was in the mean of the runs. No gap depends on it.
+            minutes: When a further run would be made.
+            hypotheses: How many of the walkers tell, at most.
         """
-        walkers, chosen = self._walkers[:, KNOWN:], list(rows)
-        across = self._kernel.covariance(self._kernel.alike(chosen, self._rows), walkers)
-        prior = self._kernel.covariance(self._kernel.alike(chosen, chosen), walkers)
-        if not lasting:
-            drift = np.exp(2 * self._walkers[:, 2])[:, None, None]
-            across += drift * self._alike_in_time.mean(0)
-            prior += drift * self._alike_in_time.mean()
-        means = self._offset + self._kernel.means(chosen, walkers)
-        means += _by(across, self._solved)
-        half = across @ np.swapaxes(self._white, 1, 2)
-        covariances = prior - half @ np.swapaxes(half, 1, 2)
-        return Joint(means, covariances, self._sds(self._walkers, chosen) ** 2)
+        some = slice(None, None, max(WALKERS // hypotheses, 1))
+        every, chosen, kernel = self._walkers[some], list(rows), self._kernel
+        sizes, drift = every[:, KNOWN:], np.exp(2 * every[:, 2])
+        prior = kernel.covariance(kernel.alike(chosen, chosen), sizes)
+        across = kernel.covariance(kernel.alike(chosen, self._rows), sizes)
+        alike = drift[:, None] * _alike_in_time(minutes, self._times)
+        half = across @ np.swapaxes(self._white[some], 1, 2)
+        now = (across + alike[:, None, :]) @ np.swapaxes(self._white[some], 1, 2)
+        return Outlook(
+            mean=self._offset + kernel.expected[chosen] + _by(across, self._solved[some]),
+            covariance=prior - half @ np.swapaxes(half, 1, 2),
+            across=prior - half @ np.swapaxes(now, 1, 2),
+            shown=np.diagonal(prior, axis1=1, axis2=2) + drift[:, None] - (now**2).sum(-1),
+            noise=self._sds(every, chosen) ** 2,
+        )
+
+
+def _alike_in_time(minutes: Matrix | float, times: Matrix) -> Matrix:
+    """Return how alike the drift is at some times."""
+    found: Matrix = np.exp(-np.abs(minutes - times) / MINUTES)
+    return found
 
 
 def _whitening(signal: Matrix, errors: Matrix) -> Matrix:

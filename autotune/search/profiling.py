@@ -1,4 +1,4 @@
-"""What follows a search in the time that was reserved: the program is tried, a step taken apart.
+"""What follows a search where that takes little of the training: it runs as it is delivered.
 
 What is delivered beside the program that was timed runs once. The profile times parts of a step of
 the baseline and of its best challenger, each once: the noise of runs is known from the search, and
@@ -8,45 +8,34 @@ whoever has an answer waits for no more. What does not fit into the budget is le
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from autotune.answer import Answer
 from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker
 from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_even, predict
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
 from autotune.checks.remedies import Rated, advise
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.options import PROFILE_SECONDS, PROFILE_SHARE, SearchOptions
+from autotune.engine.tasks.train import BetweenEpochs
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import seconds_of_step
-from autotune.search.findings import Findings
-from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats.intervals import Interval, mean_rate, unpaired_ratio
+from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, unpaired_ratio
 from autotune.strategies import strategy
 from autotune.text import times
 from autotune.trial import Trial
 from autotune.workload import own_settings
 
+BESIDE = 0.01
+"""Share of the training that what follows an answer may take, where nobody asks for it."""
 BROKEN = {Outcome.FAILED, Outcome.CRASHED, Outcome.OUT_OF_MEMORY, Outcome.HUNG}
-
-
-def reserved_seconds(options: SearchOptions, history: History) -> float:
-    """Return the seconds of the budget that the search leaves for the profile.
-
-    Where two runs take longer than all of them, they are the search's.
-    """
-    if options.budget is None or not options.diagnose:
-        return 0.0
-    most = min(PROFILE_SHARE * options.budget, PROFILE_SECONDS)
-    baseline = history.baseline
-    return most if baseline is None or 2 * history.costs.seconds(baseline) <= most else 0.0
 
 
 def patch_of(chosen: Configuration, subject: Subject) -> Patch:
@@ -63,24 +52,48 @@ def patch_of(chosen: Configuration, subject: Subject) -> Patch:
     return patch_for(script.path, text, chosen, subject.facts, subject.machine)
 
 
-def tried(findings: Findings, runner: Runner, budget: Budget) -> Findings:
-    """Return the findings with what the patch reaches, and what lies between two epochs.
+@dataclass(kw_only=True)
+class Extras:
+    """What is found out beside an answer, if there is time."""
 
-    What there is no time for is left out.
-    """
-    chosen, costs = findings.recommended, runner.history.costs
-    findings = replace(findings, patch=_tried(findings, runner, budget))
-    if costs.seconds(chosen) <= budget.left and not strategy(chosen.strategy).asynchronous:
-        findings = replace(findings, between=runner.between_epochs(chosen))
-    return findings
+    patch: Patch = NO_PATCH
+    """What to change in the user's script."""
+    between: BetweenEpochs | None = None
+    """What the recommended program does between two epochs."""
+    diagnosis: Diagnosis | None = None
+    """Where the time of a step goes."""
+
+    def measure(self, answer: Answer, runner: Runner, budget: Budget, found: Candidates) -> None:
+        """Find out what there is time for: all where the user asks for a profile."""
+        if not answer.entries:
+            return
+        training = answer.recommended_seconds
+        if not budget.options.profile and training:
+            budget = budget.within(BESIDE * training.value)
+        self.patch = _tried(self.patch, answer, runner, budget)
+        self.between = _between_epochs(answer.recommended, runner, budget)
+        self.diagnosis = Profiler(runner, budget, found, _noise_of(answer)).run(answer)
 
 
-def _tried(findings: Findings, runner: Runner, budget: Budget) -> Patch:
+def _noise_of(answer: Answer) -> Noise:
+    """Return the noise between runs, as well known as the repeats make it."""
+    return Noise(sd=answer.noise, degrees=EXPECTED.degrees + answer.repeats)
+
+
+def _between_epochs(chosen: Configuration, runner: Runner, budget: Budget) -> BetweenEpochs | None:
+    """Return what lies between two epochs; None where there is no time to measure it."""
+    affords = runner.history.costs.seconds(chosen) <= budget.left
+    if not affords or strategy(chosen.strategy).asynchronous:
+        return None
+    return runner.between_epochs(chosen)
+
+
+def _tried(patch: Patch, answer: Answer, runner: Runner, budget: Budget) -> Patch:
     """Run the changed script and the script as it is, once each; return what comes of the patch.
 
     One that does not train, or that gains nothing, is not delivered.
     """
-    patch, chosen, subject = findings.patch, findings.recommended, runner.subject
+    chosen, subject = answer.recommended, runner.subject
     script, fit, seconds = subject.workload.script, subject.facts.fit, runner.history.costs.seconds
     if not patch.text or script is None or fit is None:
         return patch
@@ -98,7 +111,8 @@ def _tried(findings: Findings, runner: Runner, budget: Budget) -> Patch:
     else:
         why = "the rates were not steady"
         before = runner.other(own, program_of(script.path, script.arguments, patch.before, fit))
-        scores = [_score(runner, *each) for each in ((chosen, result), (own, before))]
+        noise = _noise_of(answer)
+        scores = [_score(runner, noise, *each) for each in ((chosen, result), (own, before))]
         gain = unpaired_ratio(scores[0], scores[1]) if scores[0] and scores[1] else None
     if gain is None:
         return patch._replace(ran=f"It ran once; its gain over your script was not timed: {why}.")
@@ -108,12 +122,14 @@ def _tried(findings: Findings, runner: Runner, budget: Budget) -> Patch:
     return patch._replace(ran=f"It was {said}; both ran once.", gain=gain)
 
 
-def _score(runner: Runner, configuration: Configuration, result: RunResult) -> Interval | None:
+def _score(
+    runner: Runner, noise: Noise, configuration: Configuration, result: RunResult
+) -> Interval | None:
     """Return how good a run was, as one of many would be; None where it was not timed."""
     took = seconds_of_step(result)
     rate = configuration.global_batch / took if took else None
     score = runner.subject.scorer.of_rate(configuration, rate)
-    return mean_rate([score], runner.history.noise) if score else None
+    return mean_rate([score], noise) if score else None
 
 
 @dataclass
@@ -123,15 +139,16 @@ class Profiler:
     runner: Runner
     budget: Budget
     candidates: Candidates
+    noise: Noise
+    """Between runs."""
     _own: dict[Configuration, tuple[float, ...]] = field(default_factory=dict, init=False)
 
-    def run(self, findings: Findings) -> Findings:
-        """Return the findings with the diagnosis, None where there was no time."""
-        several = (e.configuration for e in findings.entries if e.configuration.distributed)
-        challenger = findings.decision.challenger or next(several, None)
-        made = self._made([findings.baseline, *([challenger] if challenger else [])])
-        diagnosis = self._diagnosis(made) if any(made.values()) else None
-        return replace(findings, diagnosis=diagnosis)
+    def run(self, answer: Answer) -> Diagnosis | None:
+        """Return the diagnosis of the leaders; None where there was no time."""
+        if not self._steps(answer.one_device):
+            return None
+        made = self._made([*filter(None, (answer.one_device, answer.several))])
+        return self._diagnosis(made) if any(made.values()) else None
 
     def _made(self, compared: Sequence[Configuration]) -> Mapping[Configuration, Seconds]:
         """Make every experiment once, as far as the time goes, the most telling first."""
@@ -153,7 +170,7 @@ class Profiler:
         return made
 
     def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
-        noise, facts = self.runner.history.noise, self.runner.subject.facts
+        noise, facts = self.noise, self.runner.subject.facts
         one, *challenger = (self._taken_apart(each, s) for each, s in found.items())
         even = [
             break_even(each, seconds, gradient_bytes=facts.dense_gradient_bytes, noise=noise)
@@ -174,7 +191,7 @@ class Profiler:
         found = breakdown(
             configuration,
             seconds,
-            self.runner.history.noise,
+            self.noise,
             otherwise=sum(steps) / len(steps),
             callbacks=callbacks[-1] if callbacks else (),
         )
@@ -182,7 +199,7 @@ class Profiler:
 
     def _predicted(self, found: Mapping[Configuration, Seconds]) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""
-        subject, noise = self.runner.subject, self.runner.history.noise
+        subject, noise = self.runner.subject, self.noise
         worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
         if not worker_groups:
             return []
@@ -223,7 +240,7 @@ class Profiler:
     def _straggler(self, configuration: Configuration, seconds: Seconds) -> Straggler | None:
         """Return the worker for which the others wait, and on which host it is."""
         own, together = self._own.get(configuration), seconds.get(Experiment.HELD)
-        found = slow_worker(own, together, self.runner.history.noise) if own and together else None
+        found = slow_worker(own, together, self.noise) if own and together else None
         machine = self.runner.subject.machine
         if found is None or len(machine.hosts) == 1:
             return found

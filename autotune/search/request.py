@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,7 +16,8 @@ from autotune.config import Configuration
 from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
-from autotune.machine import Machine
+from autotune.length import Length
+from autotune.machine import Machine, seen_from_outside
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 else:
     # Importing optuna takes longer than all the rest of a command that fails.
     BasePruner = BaseSampler = BaseStorage = Any
+
+
+PROGRAM = "program"
+"""What an edit of the user's code changes, or other arguments."""
+MACHINE = "machine"
+LENGTH = "length of the training"
+"""What a search goes on with, whatever it was before."""
 
 
 def _having(method: str, what: str, kind: type | None = None) -> BeforeValidator:
@@ -80,6 +88,8 @@ class Subject:
     facts: WorkloadFacts
     machine: Machine
     objective: Objective = MAX_THROUGHPUT
+    length: Length = field(default_factory=Length)
+    """How long its training is by the user's own settings."""
 
     @cached_property
     def scorer(self) -> Scorer:
@@ -90,6 +100,14 @@ class Subject:
         """Whether it has the user's own global batch, or nobody tells batches apart."""
         learning = self.facts.learning
         return learning is None or weighed_batch(configuration, learning.batch) == learning.batch
+
+    def pausing(self, seconds: float) -> Subject:
+        """Return it with so many seconds between two epochs, where their number is known."""
+        of_all, of_epoch = self.length.examples, self.facts.examples
+        if not of_all or not of_epoch:
+            return self
+        between = seconds * of_all / of_epoch
+        return replace(self, length=self.length.model_copy(update={"between": between}))
 
 
 def calling(workload: Workload) -> Preparing:
@@ -122,10 +140,6 @@ def check(request: TuningRequest) -> None:
         raise UsageError(
             f"{request.study!r} is not a valid study name.",
             "Use up to 100 letters, digits, '-', '_' and '.', not starting with '.'.",
-        )
-    if request.options.budget is None and request.options.max_trials is None:
-        raise UsageError(
-            "The search needs a limit.", "Set a budget or a number of trials (max_trials)."
         )
     check_names(request)
     if request.options.sampler == "gp" and importlib.util.find_spec("torch") is None:
@@ -195,6 +209,20 @@ def named_space(request: TuningRequest) -> Space | None:
     named = space if isinstance(space, Space) else None
     check_arguments(request.workload, named.own_axes if named else ())
     return named
+
+
+def made_for(request: TuningRequest) -> dict[str, str]:
+    """Return what a result holds for, each with its fingerprint, as far as nothing has to run."""
+    space, options = named_space(request), request.options
+    length = {"train_for", "epochs"}
+    return {
+        PROGRAM: request.workload.identity,
+        MACHINE: seen_from_outside(),
+        "space": space.identity if space else AUTO,
+        "set of bounds": options.bounds,
+        "objective": options.objective,
+        LENGTH: options.model_dump_json(include=length),
+    }
 
 
 def _check_output(out: Path) -> None:

@@ -6,10 +6,12 @@ import math
 import shutil
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from autotune.answer import Answer
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
@@ -23,21 +25,25 @@ from autotune.engine.tasks.train import (
     trial_request,
 )
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.options import PROFILE_SHARE, SCRIPT_SEED
+from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.allreduce import allreduce_request, seconds_of_step
-from autotune.search.costs import REFERENCE_RUNS, STARTING, expected_start
+from autotune.search.costs import REFERENCE_RUNS, expected_start
 from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
-from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
+from autotune.search.stopping import GRACE, PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Asked, Study
 from autotune.stats.gradients import Learning, Unpredictable
+from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
+
+GRADIENT_SECONDS = 8.0
+"""For which gradients are collected, so that they tell how a model learns at other batches."""
 
 
 @dataclass
@@ -57,6 +63,8 @@ class Runner:
     loads: list[Load] = field(default_factory=list, init=False)
     """What other programs took of the machine during each run."""
     history: History = field(init=False)
+    answer: Callable[[], Answer | None] = field(default=lambda: None, init=False)
+    """Tells what all runs so far say."""
     _lost_hosts: tuple[str, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -69,9 +77,12 @@ class Runner:
         stage: Stage,
         *,
         prunes: bool = False,
-        turn: int | None = None,
+        precision: float = EXPECTED.sd / 2,
     ) -> Trial:
-        """Run a configuration once and save the trial, in a round where these take turns."""
+        """Run a configuration once and save the trial.
+
+        It ends once its standard error of log(score) is no larger than the precision.
+        """
         number = len(self.study.trials)
         self.observer(
             TrialStarted(
@@ -89,6 +100,7 @@ class Runner:
             report=partial(self.study.report, asked),
             left=self._left_to_measure,
             epoch=epoch,
+            precision=precision,
             ahead=PATIENCE_IN_REPEATS if stage is Stage.REPEAT else PATIENCE,
         )
         folder = self.folder / f"{number:04d}"
@@ -99,7 +111,7 @@ class Runner:
             # The limits were cut to the budget: it was slow, which is no hang.
             ended = BudgetEnded(phase=result.reason.phase, seconds=result.reason.seconds)
             result = result.model_copy(update={"outcome": Outcome.UNFINISHED, "reason": ended})
-        trial = trial_of(number, stage, configuration, result, turn, epoch)
+        trial = trial_of(number, stage, configuration, result, epoch)
         if load := self.engine.load():
             self.loads.append(load)
             trial = trial.model_copy(update={"others": load.share})
@@ -109,7 +121,7 @@ class Runner:
 
     def _left_to_measure(self) -> float:
         """Return the seconds left; never long over for the first trial, which is to be finished."""
-        return self.budget.left if self.history.baseline else max(self.budget.unspent, 0.0)
+        return self.budget.left if self.history.baseline else max(self.budget.left, 0.0)
 
     def why_impossible(self, configuration: Configuration) -> TooFewHosts | None:
         """Return why a configuration cannot run any more, or None if its hosts are left."""
@@ -165,11 +177,15 @@ class Runner:
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
 
+    def looking(self, configuration: Configuration) -> float:
+        """Return the seconds of a look at how a model learns: step and gradient are compiled."""
+        costs = self.history.costs
+        return costs.start(configuration) + costs.first_call(configuration) + GRADIENT_SECONDS
+
     def learn(self, configuration: Configuration, *, seed: int) -> Learning:
         """Look at what an example teaches at other batch sizes than one device's own."""
-        batch, first_call = configuration.global_batch, self.history.costs.first_call(configuration)
-        # With all that it takes to start: step and gradient are compiled.
-        seconds = min(10.0, PROFILE_SHARE * self.budget.unspent - STARTING - 2 * first_call)
+        batch, most = configuration.global_batch, self.looking(configuration)
+        seconds = GRADIENT_SECONDS + min(self.budget.left - most, 0.0)
         if seconds < 2.0:  # There would be too few gradients.
             return Learning(batch=batch, refused=Unpredictable.NO_TIME)
         self.observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
@@ -182,7 +198,7 @@ class Runner:
             subject.machine,
             Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
             seed=seed,
-            limits=Limits(whole=min(PROFILE_SHARE * self.budget.whole, self.budget.most)),
+            limits=Limits(whole=min(2 * most + GRACE, self.budget.most)),
         )
         return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
 
@@ -198,7 +214,7 @@ class Runner:
             workload=subject.workload,
             facts=subject.facts,
             machine=subject.machine,
-            rate=self.history.throughput(configuration).value,
+            rate=self.history.throughput(configuration),
             limits=partial(self._limits, configuration),
         )
         # Not among the traces of the trials: it holds copies of examples.
@@ -231,7 +247,8 @@ class Runner:
         else:
             self.study.tell(asked, trial)
         self.history.add(trial)
-        self.observer(TrialEnded(trial=trial, elapsed=self.budget.elapsed))
+        answer, elapsed = self.answer(), self.budget.elapsed
+        self.observer(TrialEnded(trial=trial, elapsed=elapsed, answer=answer))
         return trial
 
     def _notify_lost_hosts(self) -> None:
@@ -249,7 +266,7 @@ class Runner:
 
     def _plain_watch(self, epoch: Epoch = UNKNOWN) -> MeasureWatch:
         """Return a watch that times a run of which no trial is kept."""
-        return MeasureWatch(left=lambda: self.budget.unspent, epoch=epoch)
+        return MeasureWatch(left=lambda: self.budget.left, epoch=epoch)
 
     def _limits(self, configuration: Configuration) -> Limits:
         """Return what each phase may take: more where more was seen, all of them what is left.
@@ -310,6 +327,10 @@ class Certification:
         """Whether nothing was found of it; what a lost host has ended is tried once more."""
         tried = self.of(configuration) or len(self._tried[family(configuration)]) >= ATTEMPTS
         return not tried and not self._runner.history.ruled_out.rejected(configuration)
+
+    def take(self, configuration: Configuration, certificate: Certificate) -> None:
+        """Take what was found before."""
+        self._tried[family(configuration)].append(certificate)
 
     def passed(self, configuration: Configuration) -> bool:
         """Whether it was looked into and may win."""

@@ -1,55 +1,84 @@
-"""The search: one loop that makes the run that is worth most, until the question is answered."""
+"""The search: one loop that makes the run which saves most training, until none pays any more."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from itertools import combinations
+from typing import NamedTuple
 
+import numpy as np
 from optuna.pruners import BasePruner
 from optuna.samplers import BaseSampler
 
-from autotune.config import Configuration
+from autotune.answer import Answer, Ended, Further
+from autotune.axis import AxisRole
+from autotune.config import Configuration, axes_of
 from autotune.engine.interrupts import uninterrupted
 from autotune.errors import Interrupted
 from autotune.options import SearchOptions
-from autotune.reason import Outcome, PerformanceBound
-from autotune.result import Verdict
-from autotune.result.batches import own_arm
-from autotune.result.verdict import Decision
-from autotune.search.acquisition import assurance, improvement, variance_reduction
-from autotune.search.belief import Belief, Believer, Learner
-from autotune.search.bounds import Bounds, time_exchanges, time_without_input
-from autotune.search.costs import FEW_ROUNDS, with_profile
-from autotune.search.design import groups, nearest_first, own_default, plain
-from autotune.search.failures import HOPELESS
-from autotune.search.findings import Drawn, Findings, nothing_measured
+from autotune.reason import Outcome
+from autotune.search.answering import Answering, Evidence
+from autotune.search.design import nearest_first, own_default
+from autotune.search.failures import HOPELESS, chances, nothing_measured
+from autotune.search.kernel import Matrix
+from autotune.search.learner import Learner
+from autotune.search.posterior import WALKERS
 from autotune.search.pruner import Reference, SlowerThanOneDevice
-from autotune.search.question import FEWEST, interval_of
 from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
+from autotune.search.savings import Choice, Prospects, choices
 from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption
 from autotune.space import Candidates
-from autotune.space.origin import choices, origins
-from autotune.trial import SHOWN, Stage
+from autotune.stats.intervals import EXPECTED
+from autotune.strategies import weighed_batch
+from autotune.trial import Stage
 from autotune.value import Scalar
+from autotune.workload import own_rate
 
-LEAST_IMPROVEMENT = 0.0003
-"""Expected gain in log(score) below which a run is not made to find something better."""
-ENOUGH = 0.005
-"""The same once there is an answer: half a per cent. Own settings are not changed for less."""
-SURE_EARLY = 0.999
-"""Probability of a gain from which a search distributes before its budget ends. Whoever looks after
-each run is sure by chance at some time; the last analysis may be less strict (O'Brien and Fleming
-1979)."""
-LIKELY = 0.8
-"""Probability of a gain from which who leads is certified, and of an answer that the further budget
-gives that is told."""
+HYPOTHESES = 16
+"""Walkers by which runs are weighed; all of them tell the answer."""
+DRAWS = 4000
+MEASURED, WANTED = 8, 30
+"""Configurations of each kind that are weighed: the best that ran, and the most hopeful."""
+BESIDE = 0.01
+"""Share of the training that a run may take which only tells more of the answer."""
+SAME = 0.01
+"""Share of the training time within which the smaller change of the own settings is recommended."""
+
+
+class Next(StrEnum):
+    RUN = "run"
+    CERTIFY = "certify"
+    LEARN = "learn"
+    """Other batches are looked at, before the first run with one."""
+
+
+class Step(NamedTuple):
+    """What a search does next."""
+
+    what: Next
+    configuration: Configuration
+    saves: float
+    """Seconds of training that it is expected to save."""
+    takes: float
+    """Seconds, with all that it makes necessary."""
+    precision: float = EXPECTED.sd / 2
+    """Standard error within the run that is small beside what is not known."""
+
+    @property
+    def rate(self) -> float:
+        return self.saves / self.takes
 
 
 class Search:
-    """One search over one space, with its own sampler and pruner where no others are given."""
+    """One search over one space, with its own sampler and pruner where no others are given.
+
+    Where another batch than the own one may only run after a look at how it learns, that look takes
+    `looking` seconds; 0 where none is needed.
+    """
 
     def __init__(
         self,
@@ -57,415 +86,368 @@ class Search:
         candidates: Candidates,
         options: SearchOptions,
         *,
+        looking: float = 0.0,
         sampler: BaseSampler | None = None,
         pruner: BasePruner | None = None,
     ) -> None:
-        self._runner, self._budget, self._options = runner, runner.budget, options
-        self._history = runner.history
+        self.runner, self._options, self._looking = runner, options, looking
+        self._history, self._budget = runner.history, runner.budget
         self._singles = candidates.one_device
-        self._several = candidates.distributed
-        self._candidates = candidates
-        subject, matched = runner.subject, candidates.batch_matched
-        self._default = own_default(self._singles, subject.facts, options)
-        pool = [*dict.fromkeys([*candidates.configurations, *matched.values()])]
-        offset = subject.scorer.log_offset
-        self._bounds = Bounds(runner.history, subject.facts, options.margin, offset)
-        self._certification = Certification(runner)
-        self._learner = Learner(runner.history, pool)
-        self._believer = Believer(
-            learner=self._learner,
-            runner=runner,
-            bounds=self._bounds,
-            batch_matched=matched,
-            margin=math.log1p(options.margin),
-            default=self._default,
+        self._default = own_default(self._singles, runner.subject.facts, options)
+        scorer, rate = runner.subject.scorer, own_rate(runner.subject.facts)
+        pool = candidates.configurations
+        machine = runner.subject.machine
+        shares = len(machine.hosts) == 1 and not (machine.gpus or machine.tpus)
+        self._learner = Learner(
+            runner.history, pool, (self._default, rate), scorer.log_offset, shares_cores=shares
         )
-        self._now: Belief | None = None
-        self._believed_of = 0
+        self.certification = Certification(runner)
+        margin = math.log1p(options.margin)
+        self._answering = Answering(runner=runner, candidates=candidates, margin=margin)
+        self._earlier = len(runner.history.trials)
         self._proposed: Configuration | None = None
-        """What the search's own sampler proposes."""
-        self._reported: set[Configuration] = set()
-        """What ran once more, to its end, because its figure is told beside the answer."""
+        self._reference: Reference | None = None
         self._own_sampler = sampler is None
+        self._ended: Ended | None = None
+        self._further: Further | None = None
+        self.cut: Interruption | None = None
+        """What interrupted the search; None where nothing did."""
+        runner.answer = self.answer
         runner.study.use(
             sampler or PosteriorSampler(self._parameters_proposed),
-            pruner or SlowerThanOneDevice(self._reference),
+            pruner or SlowerThanOneDevice(lambda: self._reference),
         )
 
-    # --- what is run
+    # --- the loop
 
-    def run(self) -> Findings:
-        """Search until the question is answered or the budget is spent.
+    def run(self) -> bool:
+        """Run what pays, until nothing does or a limit is reached.
 
-        Ctrl-C, or a disk that takes no more, ends it early, with what was found so far.
+        Ctrl-C, or a disk that takes no more, ends it early.
+
+        Returns:
+            Whether other batches have to be looked at before it can go on.
+        """
+        try:
+            while (step := self.next()) is not None:
+                if step.what is Next.LEARN:
+                    return True
+                self._make(step)
+        except INTERRUPTIONS as exc:
+            self.cut = interruption(exc)
+        return False
+
+    def end(self, cut: Interruption | None = None) -> Answer:
+        """Return the last answer; something else may have been interrupted.
 
         Raises:
-            NothingMeasured: No single-device configuration could be measured.
+            NothingMeasured: All that ran on one device failed.
             Interrupted: Stopped before anything was measured.
             OSError: The disk took no more before anything was measured.
         """
-        cut = None
-        try:
-            self.begin()
-            self._run_initial_design()
-            while (chosen := self._next()) is not None:
-                self._try(chosen)
-            self._close()
-        except INTERRUPTIONS as exc:
-            cut = interruption(exc)
+        self.cut = self.cut or cut
         with uninterrupted() as came:
-            findings = self.findings(cut)
-        return replace(findings, cut=cut or KeyboardInterrupt()) if came else findings
+            if self.cut is not None:
+                self._ended = Ended.INTERRUPTED
+            nothing = self._history.baseline is None
+            found = None if nothing and (self.cut or self._failed) else self.answer(self._ended)
+        if came and self.cut is None:
+            self.cut = KeyboardInterrupt()
+            found = found and found.model_copy(update={"ended": Ended.INTERRUPTED})
+        if found is not None:
+            return found
+        if self.cut is None:
+            trials = self._history.trials
+            raise nothing_measured(trials, self._earlier, self._budget.elapsed)
+        if isinstance(self.cut, OSError):
+            raise self.cut
+        raise Interrupted("Interrupted before anything was measured.")
 
-    def begin(self) -> None:
-        """Measure the user's own configuration, or the next one on one device that works.
-
-        Raises:
-            NothingMeasured: The first few all failed, or the budget ended before.
-        """
-        history, earlier = self._history, len(self._history.trials)
-        for each in nearest_first(self._default, self._singles):
-            if history.baseline is not None:
-                return
-            failed = [t for t in history.trials[earlier:] if t.outcome is not Outcome.SKIPPED]
-            if len(failed) >= HOPELESS:
-                break
-            known = each in history.tried or each in history.ruled_out
-            if not known and (not history.trials or self._affords(each)):
-                self._try(each)
-        if history.baseline is None:
-            raise nothing_measured(history.trials, earlier, self._budget.elapsed)
-
-    def _run_initial_design(self) -> None:
-        """Make the runs that no model is needed for, and time what bounds rest on."""
-        for each in self._first():
-            known = each in self._history.tried or self._bounds.excludes(each)
-            if not known and self._affords(each):
-                self._try(each)
-        if self._several and self._history.baseline:
-            for timed in (time_exchanges, time_without_input):
-                timed(self._runner, self._several, self._bounds)
-
-    def _first(self) -> Iterator[Configuration]:
-        """Yield what is run first: compiled, with the largest step, and as a script would."""
-        yield plain(self._default, self._singles)
-        costs = self._history.costs
-        most = 2.0 * costs.seconds(self._default)
-        quick = [c for c in self._singles if costs.seconds(c) <= most] or [self._default]
-        yield from groups(plain(self._default, self._singles), quick)
-        subject = self._runner.subject
-        chosen = choices(subject.machine, subject.facts)
-        yield from {
-            origins(c, chosen): c for c in self._several[::-1] if origins(c, chosen)
-        }.values()
-
-    def _try(self, configuration: Configuration) -> None:
-        if self._history.baseline is not None:
-            self._belief()  # so that the pruner has what to compare with
-        again = bool(self._history.scores(configuration))
-        first = Stage.EXPLORE if configuration.distributed else Stage.BASELINE
+    def _make(self, step: Step) -> None:
+        if step.what is Next.CERTIFY:
+            self.certification.certify(step.configuration)
+            return
+        again = bool(self._history.scores(step.configuration))
+        first = Stage.EXPLORE if step.configuration.distributed else Stage.BASELINE
         stage = Stage.REPEAT if again else first
-        whole = again or configuration in self._reported
-        self._runner.run(configuration, stage, prunes=not whole)
+        self.runner.run(step.configuration, stage, prunes=not again, precision=step.precision)
 
-    def _reference(self) -> Reference | None:
-        now = self._now
-        if now is None:
+    def next(self) -> Step | None:
+        """Return what saves most for its seconds; None where nothing pays, or at a limit."""
+        if self._failed >= HOPELESS:
             return None
-        joint, one = now.joint, now.gain.one
-        worst = float(joint.noise[[one, *now.several]].max())
-        own = min(float(joint.noise[one]) / now.runs[one], float(joint.covariance[one, one]))
-        variance = own + worst
-        return Reference(float(joint.mean[one]), math.sqrt(variance))
+        if (forced := self._forced()) is not None:
+            return self._within(Step(Next.RUN, forced, math.inf, self._seconds(forced)))
+        now = self.prospects(HYPOTHESES)
+        self._note_reference(now)
+        best = max(self._steps(now), key=lambda each: each.rate, default=None)
+        if failure := self.runner.study.failure:
+            self.runner.notify(f"The search ends early: {failure}.")
+            self._ended, self._further = Ended.FAILED, _further(best)
+            return None
+        if best and best.rate > 1:
+            return self._within(self._own_first(best))
+        if (missing := self._unmeasured(now)) is not None:
+            return Step(Next.RUN, missing, 0.0, self._seconds(missing))
+        self._ended, self._further = Ended.PAID, _further(best)
+        return None
+
+    def _own_first(self, best: Step) -> Step:
+        """Return a run of the own settings where they did not run: every ratio hangs on them."""
+        own = self._default
+        if own in self._history.tried or not self._may_run(own):
+            return best
+        return Step(Next.RUN, own, best.saves, best.takes)
+
+    def _steps(self, now: Prospects) -> list[Step]:
+        """Return what may come next; of what did not run, another sampler's proposal alone."""
+        found = [self._step(now, each) for each in choices(now)]
+        if self._own_sampler:
+            return found
+        ran = {now.configurations[k] for k in map(int, np.flatnonzero(now.runs))}
+        known = [each for each in found if each.configuration in ran]
+        offered = self.runner.study.proposal(lambda each: self._step_with(each) is None)
+        step = self._step_with(offered) if offered else None
+        return [*known, *([step] if step else [])]
+
+    def _step_with(self, configuration: Configuration) -> Step | None:
+        """Return the best step with a configuration that did not run; None where none pays."""
+        if configuration not in self._learner.row:
+            return None
+        now = self.prospects(HYPOTHESES, also=[configuration])
+        mine = [self._step(now, each) for each in choices(now, only=configuration)]
+        best = max(mine, key=lambda each: each.rate, default=None)
+        return best if best and best.rate > 1 else None
+
+    def _step(self, prospects: Prospects, choice: Choice) -> Step:
+        configuration = prospects.configurations[choice.position]
+        what = Next.CERTIFY if choice.certifies else Next.RUN
+        if self._looking and self._has_other_batch(configuration):
+            what = Next.LEARN
+        o, k = prospects.outlook, choice.position
+        unknown = math.sqrt(float((o.shown[:, k] + o.noise[:, k]).mean()))
+        precision = max(unknown / 2, EXPECTED.sd / 2)
+        return Step(what, configuration, choice.saves, choice.takes, precision)
+
+    def _unmeasured(self, now: Prospects) -> Configuration | None:
+        """Return what runs once because the answer tells it, where that takes little.
+
+        The recommended settings without what shows no effect, and the own ones.
+        """
+        chosen = now.configurations[self.recommended(now)]
+        smaller = [c for c in _smaller(chosen, self._default) if c in self._learner.row]
+        now = self.prospects(HYPOTHESES, also=[chosen, *smaller])
+        time = dict(zip(now.configurations, now.times.tolist(), strict=True))
+        same = [c for c in smaller if time[c] <= (1 + SAME) * time[chosen]]
+        known = self._history.tried | {chosen}
+        for each in (*same, self._default):
+            most = BESIDE * now.training * time[chosen]
+            if each not in known and self._may_run(each) and self._affords(each, most):
+                return each
+        return None
+
+    def _affords(self, configuration: Configuration, most: float) -> bool:
+        ran, trials = self._history.ran, self._options.max_trials
+        left = min(most, self._budget.left)
+        return self._seconds(configuration) <= left and (trials is None or ran < trials)
+
+    def _within(self, step: Step) -> Step | None:
+        """Return a step that is within the limits; note what is missed by them otherwise."""
+        if self._affords(step.configuration, math.inf):
+            self._proposed = step.configuration
+            return step
+        self._ended, self._further = Ended.LIMIT, _further(step)
+        return None
+
+    def _forced(self) -> Configuration | None:
+        """Return what has to run before anything can be weighed.
+
+        The own settings, or what is nearest to them and runs, tell how long the training is where
+        that is known in examples alone. Where something failed they show that anything runs.
+        """
+        history = self._history
+        if history.baseline is not None or not (self._failed or self._training is None):
+            return None
+        rest = (c for c in nearest_first(self._default, self._singles) if c not in history.tried)
+        return next((c for c in rest if c == self._default or self._may_run(c)), None)
+
+    @property
+    def _failed(self) -> int:
+        """How many runs of this session showed no speed before one device was measured."""
+        if self._history.baseline is not None:
+            return 0
+        trials = self._history.trials[self._earlier :]
+        ran = (t for t in trials if t.outcome is not Outcome.SKIPPED)
+        return sum(t.examples_per_second is None for t in ran)
+
+    # --- what is believed
+
+    @property
+    def _training(self) -> float | None:
+        """Seconds of training that settings can change, by the own ones; None while unknown."""
+        length = self.runner.subject.length
+        if length.seconds is not None:
+            return length.seconds
+        log = self._learner.log_rate(self._default, self._now)
+        return None if log is None else (length.examples or 0.0) / math.exp(log)
+
+    def prospects(self, hypotheses: int = WALKERS, also: Sequence[Configuration] = ()) -> Prospects:
+        """Return what is believed now, by so many walkers; the own settings come first."""
+        learner, history = self._learner, self._history
+        learner.learn()
+        rows, works = self._rows(also)
+        about = tuple(learner.pool[each] for each in rows)
+        counts = Counter(learner.pool[run.row] for run in learner.runs)
+        own = self._default
+        # Others are compared with them, so they run first.
+        first = 0.0 if own in history.tried else self._seconds(own)
+        return Prospects(
+            outlook=learner.outlook(rows, self._now, hypotheses),
+            configurations=about,
+            own=0,
+            runs=np.array([counts[c] for c in about]),
+            works=works,
+            may_run=np.array([self._may_run(c) for c in about]),
+            seconds=np.array([self._seconds(c) + first * (c != own) for c in about]),
+            certifying=np.array([self._certifying(c) for c in about]),
+            certified=np.array([self.certification.passed(c) for c in about]),
+            own_works=counts[own] > 0 or own not in history.tried,
+            margin=math.log1p(self._options.margin),
+            training=self._training or 0.0,
+        )
+
+    @property
+    def _now(self) -> float:
+        return self._budget.zero + self.runner.engine.now()
+
+    def _rows(self, also: Sequence[Configuration]) -> tuple[list[int], Matrix]:
+        """Return what is weighed, the own settings first, and how likely each is to be measured."""
+        learner, history = self._learner, self._history
+        ran = {run.row for run in learner.runs}
+        works = chances(history.trials, learner.row, learner.kernel, ran)
+        mean, sd = learner.marginals()
+        hope = mean + 2 * sd + np.log(np.maximum(works, 1e-6))
+        chosen = dict.fromkeys(learner.row[each] for each in (self._default, *also))
+        tried = {learner.row[c] for c in history.tried if c in learner.row}
+        several = np.array([c.distributed for c in learner.pool])
+        for kind in (False, True):
+            mine = [int(i) for i in np.flatnonzero(several == kind)]
+            chosen.update(dict.fromkeys(_best(mean, (i for i in mine if i in ran), MEASURED)))
+            open_ = (i for i in mine if i in ran or i not in tried)
+            wanted = (i for i in open_ if self._may_run(learner.pool[i]))
+            chosen.update(dict.fromkeys(_best(hope, wanted, WANTED)))
+        return [*chosen], works[[*chosen]]
+
+    def _may_run(self, configuration: Configuration) -> bool:
+        """Whether its hosts are left and nothing shows that it would fail."""
+        failing = configuration in self._history.ruled_out
+        return not failing and self.runner.why_impossible(configuration) is None
+
+    def _seconds(self, configuration: Configuration) -> float:
+        seconds = self._history.costs.seconds(configuration)
+        return seconds + (self._looking if self._has_other_batch(configuration) else 0.0)
+
+    def _has_other_batch(self, configuration: Configuration) -> bool:
+        own = self._default.global_batch
+        return weighed_batch(configuration, own) != own
+
+    def _certifying(self, configuration: Configuration) -> float:
+        return self.certification.seconds(configuration) if configuration.distributed else 0.0
+
+    # --- what Optuna is told
+
+    def _note_reference(self, prospects: Prospects) -> None:
+        """Note what runs are compared with: the best single device."""
+        single, o = prospects.single, prospects.outlook
+        if not prospects.runs[single]:
+            return
+        noise, spread = o.noise.mean(0), float(o.variance[:, single].mean())
+        own = min(float(noise[single]) / prospects.runs[single], spread)
+        sd = math.sqrt(own + float(noise.max()))
+        self._reference = Reference(float(o.mean[:, single].mean()), sd)
 
     def _parameters_proposed(self) -> Mapping[str, Scalar]:
         proposed = self._proposed
-        return self._runner.study.parameters.of(proposed) if proposed else {}
+        return self.runner.study.parameters.of(proposed) if proposed else {}
 
-    # --- what is chosen
+    # --- what is said
 
-    def _next(self) -> Configuration | None:
-        """Return what to run; None where the question is answered, or there is no time."""
-        if self._trials_left <= 0 or self._runner.study.failure:
-            return None
-        now = self._belief()
-        if now.gain.faster >= LIKELY:
-            # It is needed for an answer as for a recommendation, and its time may be gone later.
-            self._certify(now)
-        if now.gain.lacks is not None and self._affords(now.configurations[now.gain.lacks]):
-            return now.configurations[now.gain.lacks]
-        decided = self._decided(now)
-        # Without anything distributed the first question has no answer.
-        compared = not now.several or any(each.distributed for each in self._history.tried)
-        if compared and (arm := self._at_own_batch(now)) is not None:
-            return arm
-        own = self._own_sampler
-        value, explored = self._promising(now) if own else self._offered(decided=decided)
-        if explored is not None:
-            lost = self._lost(now, explored, decided=decided)
-            # What a run takes of the probability of an answer counts as log(score). That is no
-            # utility: the knowledge gradient promises too much to be weighed against one.
-            if value >= max(ENOUGH if decided else LEAST_IMPROVEMENT, lost):
-                self._proposed = explored
-                self._runner.study.proposal()
-                return explored
-        doubtful = self._batch_in_question(now, decided=decided) if compared else None
-        if doubtful is not None:
-            return doubtful
-        return self._reported_besides(now) if decided else self._asked_again(now)
-
-    def _belief(self) -> Belief:
-        count = len(self._history.trials)
-        if self._now is None or self._believed_of != count:
-            self._now, self._believed_of = self._believer.belief(), count
-        return self._now
-
-    def _at_own_batch(self, now: Belief) -> Configuration | None:
-        """Return the own batch with the settings of another one that seems better, once.
-
-        Otherwise what only its settings gain speaks for the batch, or a short search ends before
-        the own one has shown enough.
-        """
-        if now.batches is None or now.batches.known:
-            return None
-        arm = self._own_arm(now.configurations[now.batches.other])
-        if arm is None or arm in self._history.tried or not self._affords(arm):
-            return None
-        return self._once(arm)
-
-    def _batch_in_question(self, now: Belief, *, decided: bool) -> Configuration | None:
-        """Return what tells whether another batch pays, if that is worth a run."""
-        if now.batches is None:
-            return None
-        other, own, _ = now.batches
-        if now.joint.mean[other] <= now.joint.mean[now.gain.one]:
-            return None  # whichever it is, it is not recommended
-        c, costs = now.configurations, self._history.costs
-        value = float(now.joint.mean[other] - now.joint.mean[own])
-        reduction = partial(variance_reduction, now.joint, other, own)
-        best = max((other, own), key=lambda k: reduction(k) / costs.seconds(c[k]))
-        affords = self._affords(c[best], beside=self._certifying(now))
-        lost = self._lost(now, c[best], decided=decided)
-        return c[best] if affords and value >= max(ENOUGH, lost) else None
-
-    def _offered(self, *, decided: bool) -> tuple[float, Configuration | None]:
-        """Return what another sampler proposes, and what that is taken to be worth."""
-        pool = self._learner.row
-        offered = self._runner.study.proposal(lambda c: c not in pool or self._bounds.excludes(c))
-        if offered is None:
-            return 0.0, None
-        now = self._believer.belief(also=[offered])
-        if not self._affords(offered, beside=self._certifying(now)):
-            return 0.0, None
-        value = improvement(now.joint, now.ran, now.configurations.index(offered))
-        # What another sampler proposes is taken to be worth a per cent at least.
-        return value if decided else max(value, 0.01), offered
-
-    @property
-    def _trials_left(self) -> float:
-        most = self._options.max_trials
-        return math.inf if most is None else most - self._history.ran
-
-    def _promising(self, now: Belief) -> tuple[float, Configuration | None]:
-        """Return what raises the best most for its time, and by how much."""
-        left, best = self._left(now), (0.0, 0.0)
-        chosen: Configuration | None = None
-        for k, c in enumerate(now.configurations):
-            seconds = self._history.costs.seconds(c)
-            if seconds > left or not self._may_run(c):
-                continue
-            value = now.works[k] * improvement(now.joint, now.ran, k)
-            if value >= LEAST_IMPROVEMENT and value / seconds > best[1]:
-                best, chosen = (value, value / seconds), c
-        return best[0], chosen
-
-    def _lost(self, now: Belief, configuration: Configuration, *, decided: bool) -> float:
-        """Return what a run takes of the probability of an answer; nothing where there is one."""
-        if decided or not now.several:
-            return 0.0
-        left, trials, each = self._left(now), self._trials_left, self._round_seconds(now)
-        after = left - self._history.costs.seconds(configuration)
-        before = self._assured(now, min(left / each, trials / 2))
-        return before - self._assured(now, min(after / each, (trials - 1) / 2))
-
-    def _assured(self, now: Belief, rounds: float) -> float:
-        return assurance(now.joint, *now.in_question, now.margin, rounds)
-
-    def _round_seconds(self, now: Belief) -> float:
-        both = [now.configurations[k] for k in now.in_question]
-        return self._history.costs.total(both)
-
-    def _asked_again(self, now: Belief) -> Configuration | None:
-        """Return the run that tells most about the gain, for its time."""
-        costs, c = self._history.costs, now.configurations
-        if all(self._runner.why_impossible(c[k]) for k in now.several):
-            return None
-        per_second = {
-            k: now.works[k] * now.gain.information[k] / costs.seconds(c[k])
-            for k in (*now.singles, *now.several)
-        }
-        wanted = [c[k] for k in sorted(per_second, key=lambda k: -per_second[k])]
-        own = len(self._history.scores(self._default))
-        if own < FEWEST <= min(now.runs[now.gain.one], max(now.runs[k] for k in now.several)):
-            wanted.insert(0, self._default)
-        for each in wanted:
-            if self._affords(each, beside=self._certifying(now)):
-                return each
-        if now.gain.likely and self._budget.take_held():
-            return self._asked_again(now)
-        return None
-
-    def _decided(self, now: Belief) -> bool:
-        if now.gain.verdict is Verdict.DISTRIBUTE and now.many is not None:
-            return now.gain.faster >= SURE_EARLY and self._certification.certify(now.many)
-        return now.gain.verdict is Verdict.ONE_DEVICE
-
-    # --- what is affordable, and what need not be run
-
-    def _left(self, now: Belief) -> float:
-        """Return the seconds left beside what certifying the leader takes."""
-        return self._budget.left - self._certifying(now)
-
-    def _certifying(self, now: Belief) -> float:
-        many = now.many
-        return self._certification.seconds(many) if many and now.gain.leads else 0.0
-
-    def _affords(self, configuration: Configuration, beside: float = 0.0) -> bool:
-        if self._trials_left <= 0 or not self._may_run(configuration):
-            return False
-        return self._history.costs.seconds(configuration) + beside <= self._budget.left
-
-    def _may_run(self, configuration: Configuration) -> bool:
-        """Whether its hosts are left and nothing shows that it would fail, whoever asks for it."""
-        failing = configuration in self._history.ruled_out
-        return not failing and self._runner.why_impossible(configuration) is None
-
-    # --- what is said at the end
-
-    def _close(self) -> None:
-        """Certify who is likelier to gain, and keep what was proved."""
-        if failure := self._runner.study.failure:
-            self._runner.notify(f"The search ends early: {failure}.")
-        now = self._belief()
-        if self._certifying(now) > self._budget.left:
-            self._budget.take_held()
-        self._certify(now)
-        self._keep_bounds()
-
-    def _keep_bounds(self) -> None:
-        """Keep of each strategy and kind of bound the one that leaves most, as the result names."""
-        found: dict[tuple[str, str], tuple[Configuration, PerformanceBound]] = {}
-        for each in self._several:
-            bound = None if each in self._history.tried else self._bounds.why_not(each)
-            if bound is None:
-                continue
-            kind = each.strategy, type(bound).__name__
-            if kind not in found or bound.share > found[kind][1].share:
-                found[kind] = each, bound
-        for each, bound in found.values():
-            self._runner.skip(each, bound)
-
-    def _certify(self, now: Belief) -> None:
-        """Certify who leads, if nobody has and there is time."""
-        seconds = self._certifying(now)
-        if now.many is not None and 0 < seconds <= self._budget.left:
-            self._certification.certify(now.many)
-
-    def _reported_besides(self, now: Belief) -> Configuration | None:
-        """Return what is told beside the answer and has to run: own settings, own batch."""
-        arm = self._own_arm(now.many if now.many and now.gain.leads else now.one)
-        for each, runs in ((self._default, FEWEST), (arm, 1)):
-            if each is None or each in self._reported or not self._affords(each):
-                continue
-            if len(self._history.scores(each)) < runs:
-                return self._once(each)
-        return None
-
-    def _once(self, reported: Configuration) -> Configuration | None:
-        """Return what runs once more, and to its end; None where it is excluded."""
-        self._reported.add(reported)
-        return None if self._bounds.excludes(reported) else reported
-
-    def _own_arm(self, chosen: Configuration) -> Configuration | None:
-        """Return the same settings at the own batch, if they can run, so that the ratio is told."""
-        learning = self._runner.subject.facts.learning
-        if learning is None or self._runner.subject.has_own_batch(chosen):
-            return None
-        arm = own_arm(chosen, learning.batch)
-        return arm if arm in self._learner.row else None
-
-    def findings(self, cut: Interruption | None) -> Findings:
-        """Return what the trials so far have shown.
-
-        Raises:
-            Interrupted: Nothing was measured.
-            OSError: Nothing was measured before the disk took no more.
-        """
-        if self._history.baseline is None:
-            if isinstance(cut, OSError):
-                raise cut
-            raise Interrupted("Interrupted before anything was measured.")
-        now = self._belief()
-        if now.many and not self._certification.passed(now.many):
-            # Another one may have been certified before this one led.
-            certified = self._believer.belief(certified=self._certification.passed)
-            now = certified if certified.many and certified.gain.leads else now
-        gain, many, verdict = now.gain, now.many, now.gain.verdict
-        passed = many is not None and self._certification.passed(many)
-        if (verdict is Verdict.DISTRIBUTE and not passed) or self._all_broke:
-            verdict = Verdict.UNDECIDED
-        likely = verdict is not Verdict.ONE_DEVICE and gain.leads and passed
-        recommended = many if likely and many is not None else self._alone(now)
-        scorer = self._runner.subject.scorer
-        ratio = None if many is None else interval_of(gain.draws)
-        shown = Drawn(self._learner, {(many, now.one): ratio} if many and ratio else {})
-        return Findings(
-            recommended=recommended,
-            decision=Decision(
-                verdict=verdict,
-                challenger=many,
-                gain=ratio,
-                faster=gain.faster,
-                none=gain.none,
-                staying=gain.staying,
-                distributing=min(gain.distributing, 1.0),
-                hosts_lost=any(map(self._runner.why_impossible, self._several)),
-                more_seconds=self._needed(now) if verdict is Verdict.UNDECIDED else None,
-            ),
-            baseline=now.one,
-            default=self._default,
-            entries=tuple(shown.entries(scorer, now.one)),
-            value=scorer.values(interval_of(shown.logs[recommended])),
-            gain_over_yours=shown.ratio(recommended, self._default),
-            history=self._history,
-            facts=self._runner.subject.facts,
-            candidates=self._candidates,
-            certificate=self._certification.of(recommended),
-            cut=cut,
+    def answer(self, ended: Ended | None = None) -> Answer:
+        """Return what all runs so far say."""
+        now = self.prospects()
+        chosen = self.recommended(now)
+        ran = [int(k) for k in np.flatnonzero(now.runs)]
+        draws = now.outlook.draw(DRAWS, 0, ran)
+        shown = dict.fromkeys([*ran, now.own, chosen] if ran else [])
+        best = [self._best(now, draws, several=each) for each in (False, True)]
+        more = best[1] - best[0] > now.margin
+        leader = self._leader(now)
+        if now.several[chosen]:
+            more = draws[:, chosen] - draws[:, now.single] > now.margin
+        return self._answering.answer(
+            Evidence(
+                recommended=now.configurations[chosen],
+                own=self._default,
+                one_device=now.configurations[now.single],
+                several=None if leader is None else now.configurations[leader],
+                distributes=float(np.mean(more)),
+                logs={now.configurations[k]: draws[:, k] for k in shown},
+                noise=math.sqrt(float(now.outlook.noise.mean(0)[now.single])),
+                certified=leader is not None and bool(now.certified[leader]),
+                ended=ended,
+                further=self._further,
+            )
         )
 
-    def _alone(self, now: Belief) -> Configuration:
-        """Return what is best on one device; the own settings where it gains next to nothing."""
-        means = {now.configurations[k]: now.joint.mean[k] for k in now.ran}
-        own, best = self._default, now.one
-        kept = own in means and not self._bounds.excludes(own) and means[best] - means[own] < ENOUGH
-        return own if kept else best
+    def _best(self, now: Prospects, draws: Matrix, *, several: bool) -> Matrix:
+        """Return draws of the best of a kind, what did not run included, as it may fail."""
+        mine = np.flatnonzero((now.several == several) & (now.may_run | now.available))
+        random = np.random.default_rng(2).random(len(draws))
+        # One draw holds for all: where a batch does not fit, a larger one does not either.
+        able = np.where(random[:, None] < now.works[mine], draws[:, mine], -1e9)
+        found: Matrix = able.max(1, initial=-1e9)
+        return found
 
-    @property
-    def _all_broke(self) -> bool:
-        """Whether everything distributed that ran broke down: nothing was compared then."""
-        several = (t for t in self._history.trials if t.configuration.distributed)
-        ends = {t.outcome for t in several} - {Outcome.SKIPPED, Outcome.UNFINISHED}
-        return bool(ends) and not ends & {Outcome.REJECTED, *SHOWN}
-
-    def _needed(self, now: Belief) -> float | None:
-        """Return the further seconds that are likely to give an answer; None beyond a day."""
-        if not now.several:
+    def _leader(self, now: Prospects) -> int | None:
+        """Return the distributed leader, of what ran; those that surely gain come first."""
+        mine = now.available & now.several
+        if not mine.any():
             return None
-        made = min(now.runs[k] for k in now.in_question)
-        rounds = max(FEW_ROUNDS - made, 1.0)
-        while self._assured(now, rounds) < LIKELY:
-            rounds *= 1.5
-            if rounds > 2000:
-                return None
-        return with_profile(rounds * self._round_seconds(now), self._options)
+        among = now.sure if now.sure.any() else mine
+        return int(np.where(among, now.times, np.inf).argmin())
+
+    def recommended(self, now: Prospects) -> int:
+        """Return the position of the smallest change of the own settings within 1 % of the best."""
+        allowed = (now.sure & now.certified) | (now.available & ~now.several)
+        allowed[now.plan] = True
+        near = np.flatnonzero(allowed & (now.times <= (1 + SAME) * now.times[now.plan]))
+        return min(map(int, near), key=lambda k: (len(_changes(now, k)), now.times[k]))
+
+
+def _further(step: Step | None) -> Further | None:
+    """Return what a step would take and save, as far as that is known."""
+    known = step is not None and math.isfinite(step.saves)
+    return Further(seconds=step.takes, saves=step.saves) if step and known else None
+
+
+def _changes(now: Prospects, k: int) -> set[str]:
+    """Return the axes on which a configuration differs from the own settings."""
+    own = now.configurations[now.own].values()
+    return {name for name, v in now.configurations[k].values().items() if own.get(name) != v}
+
+
+def _smaller(chosen: Configuration, own: Configuration) -> list[Configuration]:
+    """Return a configuration with the own values on some axes; the smallest change comes first."""
+    usual, placement = own.values(), axes_of(AxisRole.PLACEMENT)
+    free = [
+        name
+        for name, value in chosen.values().items()
+        if name in usual and value != usual[name] and name not in placement
+    ]
+    subsets = (c for n in range(len(free), 0, -1) for c in combinations(free, n))
+    found = (chosen.taking({name: usual[name] for name in each}).canonical() for each in subsets)
+    return [*dict.fromkeys(found)]
+
+
+def _best(figures: Matrix, rows: Iterable[int], count: int) -> list[int]:
+    return sorted(rows, key=lambda i: -figures[i])[:count]

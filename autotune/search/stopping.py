@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from autotune.disk import is_of_a_folder
@@ -70,6 +70,8 @@ class MeasureWatch:
     """Tells how many seconds of the budget are left."""
     epoch: Epoch = UNKNOWN
     """What is known of the run's epochs."""
+    precision: float = EXPECTED.sd / 2
+    """Standard error within the run at which it is measured: fresh runs differ by more."""
     ahead: float = PATIENCE
     """Steady seconds within which the end of an epoch is waited for."""
     _reported: int = field(default=0, init=False)
@@ -94,8 +96,7 @@ class MeasureWatch:
         # Of a rate that has moved before: what becomes ever slower hides in less.
         has_moved = start != warmed_up_from(windows, self.epoch)
         stationary = reading.seconds >= 6 * BLOCK_SECONDS or not has_moved
-        # Fresh runs differ by more.
-        precise = reading.error <= EXPECTED.sd / 2 or reading.seconds >= PATIENCE
+        precise = reading.error <= self.precision or reading.seconds >= PATIENCE
         return stationary and precise and not self._awaits_end(steady)
 
     def _awaits_end(self, steady: Sequence[Window]) -> bool:
@@ -146,13 +147,12 @@ class Budget:
     """Time that a search may still spend.
 
     Its clock is the engine's, so that a virtual machine has virtual time; `zero` is when that was
-    zero, in seconds since 1970. Some seconds are held for others.
+    zero, in seconds since 1970.
     """
 
     options: SearchOptions
     now: Callable[[], float]
     began: float
-    held: Callable[[], float] = lambda: 0.0
     zero: float = math.nan
 
     def __post_init__(self) -> None:
@@ -160,11 +160,6 @@ class Budget:
         if math.isnan(self.zero):
             # To the second: fractions would be rounded differently from search to search.
             self.zero = float(round(time.time() - self.now()))
-
-    def take_held(self) -> bool:
-        """Take the seconds that are kept for others, for good; return whether there were any."""
-        held, self.held = self.held(), lambda: 0.0
-        return held > 0
 
     @property
     def elapsed(self) -> float:
@@ -174,17 +169,18 @@ class Budget:
     @property
     def left(self) -> float:
         """Seconds left; infinite without a bound."""
-        return self.unspent - self.held()
-
-    @property
-    def unspent(self) -> float:
-        """Seconds left with those that are kept for others; infinite without a bound."""
         return self.whole - self.elapsed
+
+    def within(self, seconds: float) -> Budget:
+        """Return a budget that ends with this one, and after so many seconds at the latest."""
+        limit = min(self.elapsed + seconds, self.whole)
+        limited = self.options.model_copy(update={"budget": limit})
+        return replace(self, options=limited)
 
     @property
     def most(self) -> float:
         """Seconds that a task may take which begins now: after them it is ended."""
-        return max(self.unspent + GRACE, 0.0)
+        return max(self.left + GRACE, 0.0)
 
     @property
     def whole(self) -> float:

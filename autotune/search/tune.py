@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from autotune.answer import Answer
 from autotune.config import Configuration, describe
 from autotune.disk import trouble
 from autotune.engine.base import Engine
 from autotune.engine.interrupts import uninterrupted
-from autotune.engine.load import together, warning
+from autotune.engine.load import warning
 from autotune.engine.tasks.inspect import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
@@ -22,30 +23,34 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
 from autotune.result.files import put_each
-from autotune.search.costs import Costs, expected_start, seconds_to_verdict
+from autotune.search.costs import Costs, expected_start, too_short
 from autotune.search.design import own_default, plain
-from autotune.search.findings import Findings, evidence
 from autotune.search.opening import alone_in, open_study
-from autotune.search.profiling import Profiler, patch_of, reserved_seconds, tried
-from autotune.search.request import Subject, TuningRequest, calling, check, lacking, named_space
+from autotune.search.profiling import Extras, patch_of
+from autotune.search.request import (
+    Subject,
+    TuningRequest,
+    calling,
+    check,
+    lacking,
+    made_for,
+    named_space,
+)
 from autotune.search.runner import Runner
 from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
-from autotune.search.stopping import (
-    INTERRUPTIONS,
-    Budget,
-    Interruption,
-    interruption,
-)
+from autotune.search.stopping import INTERRUPTIONS, Budget, Interruption, interruption
 from autotune.search.study import Study
 from autotune.space import Candidates, Space, candidates, space_for
-from autotune.space.origin import choices, origins
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import is_nearest, strategy
 from autotune.trial import Trial
-from autotune.workload import BatchSource, WorkloadFacts, own_batch
+from autotune.workload import BatchSource, WorkloadFacts, length_of, own_batch, own_rate
 
 __all__ = ["TuningRequest", "dry_run", "tune"]
+
+INSPECTION_SECONDS = 180.0
+"""Longest time of a step of the inspection, where no budget says it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,14 +60,14 @@ class _Prepared:
     subject: Subject
     space: Space
     found: Candidates
+    made_for: Mapping[str, str]
+    """As it was before anything ran."""
 
-    def plan(self, spent: float, trials: Sequence[Trial] = ()) -> Plan:
-        """Return the plan after so many seconds, with what trials let expect of the time."""
+    def plan(self, trials: Sequence[Trial] = ()) -> Plan:
+        """Return the plan, with what trials let expect of the time."""
         subject, found, options = self.subject, self.found, self.request.options
         costs = Costs(trials, expected_start(subject.facts))
         default = own_default(found.one_device, subject.facts, options)
-        several = found.distributed
-        enough = seconds_to_verdict(default, several, costs, options) if several else None
         legal = [each.strategy for each in found.configurations]
         names = dict.fromkeys([*legal, *(limit.strategy for limit in found.limits)])
         own = own_batch(subject.facts, options.global_batch).size
@@ -77,8 +82,14 @@ class _Prepared:
             exhaustive_seconds=costs.total(found.configurations),
             trial_seconds=costs.seconds(default),
             tracing_seconds=costs.first_call(default),
-            enough_seconds=None if enough is None else spent + enough,
+            length=subject.length,
+            training_seconds=self.training_seconds,
         )
+
+    @property
+    def training_seconds(self) -> float | None:
+        """Rough time of the training; None where only a run tells."""
+        return self.subject.length.seconds_at(own_rate(self.subject.facts))
 
     @property
     def weighs(self) -> bool:
@@ -120,7 +131,7 @@ def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody)
     """
     began = engine.now()
     prepared = _prepare(request, engine, observer, began)
-    return prepared.plan(engine.now() - began)
+    return prepared.plan()
 
 
 def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Result:
@@ -143,7 +154,7 @@ def tune(request: TuningRequest, engine: Engine, observer: Observer = nobody) ->
 
 def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float) -> Result:
     request, subject, found = prepared.request, prepared.subject, prepared.found
-    pool = (*found.configurations, *found.batch_matched.values())
+    pool = found.configurations
     study = open_study(
         request, subject, prepared.space, pool, lambda text: observer(Notice(text=text))
     )
@@ -152,24 +163,26 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
         prepared = prepared.knowing(learning)
     ready = engine.now() - began
     kept = tuple(study.trials)
-    observer(Planned(plan=prepared.plan(ready, kept), kept=kept))
+    observer(Planned(plan=prepared.plan(kept), kept=kept))
     if busy := warning(engine.load()):
         observer(Notice(text=busy))
     whole = Budget(request.options, engine.now, began)
     session = _Session(engine, study, whole, observer)
     try:
-        prepared, cut = session.begun(prepared)
-        runner, search = session.search(prepared)
-        findings = search.findings(cut) if cut else search.run()
-        findings = replace(findings, patch=patch_of(findings.recommended, prepared.subject))
-        if request.options.diagnose and findings.cut is None:
+        prepared, search = session.run(prepared)
+        answer = search.end()
+        extras = Extras(patch=patch_of(answer.recommended, prepared.subject))
+        if search.cut is None:
             try:
-                findings = tried(findings, runner, whole)
-                findings = Profiler(runner, whole, prepared.found).run(findings)
+                extras.measure(answer, search.runner, whole, prepared.found)
             except INTERRUPTIONS as exc:
                 interruption(exc)  # What was found is handed over all the same.
+        if extras.between:
+            search.runner.subject = search.runner.subject.pausing(extras.between.seconds)
+            answer = search.end()
         with uninterrupted():
-            return _saved(_result(prepared, findings, runner, ready), request, findings.cut)
+            result = _result(prepared, answer, extras, search, ready)
+            return _saved(result, request, search.cut)
     finally:
         with uninterrupted():
             study.flush()
@@ -184,92 +197,83 @@ class _Session:
     whole: Budget
     observer: Observer
 
-    def search(self, prepared: _Prepared) -> tuple[Runner, Search]:
+    def run(self, prepared: _Prepared) -> tuple[_Prepared, Search]:
+        """Search as long as it pays; return what is known then of other batches, too."""
+        search = self._search(prepared)
+        while search.run():
+            try:
+                prepared = self._knowing(prepared, search.runner)
+            except INTERRUPTIONS as exc:
+                search.cut = interruption(exc)
+                break
+            search = self._search(prepared)
+        return prepared, search
+
+    def _search(self, prepared: _Prepared) -> Search:
         """Return a search that goes on from all trials of the study."""
         request, options = prepared.request, prepared.request.options
-        budget = replace(self.whole, held=lambda: reserved_seconds(options, runner.history))
+        if found := prepared.subject.facts.learning:
+            self.study.learning = found
+            self.study.value = prepared.subject.scorer.value
         runner = Runner(
             self.engine,
             prepared.subject,
             self.study,
             folder=request.out / "trials" / self.study.name,
-            budget=budget,
+            budget=self.whole,
             observer=self.observer,
             most_memory=options.max_memory,
         )
-        return runner, Search(
+        asks = prepared.weighs and not prepared.subject.facts.learning
+        return Search(
             runner,
             prepared.found,
             options,
+            looking=runner.looking(prepared.default) if asks else 0.0,
             sampler=request.sampler or sampler_named(options.sampler, options.seed),
             pruner=request.pruner,
         )
 
-    def begun(self, prepared: _Prepared) -> tuple[_Prepared, Interruption | None]:
-        """Return what is known of other batches, and what ended that early.
-
-        The user's own configuration is measured before anybody looks at how it learns.
-        """
-        if prepared.weighs and prepared.subject.facts.learning is None:
-            try:
-                runner, search = self.search(prepared)
-                search.begin()
-                learning = runner.learn(prepared.default, seed=prepared.request.options.seed)
-                known = prepared.knowing(learning)
-                if not learning.refused and known.found.excluded:
-                    out = "where the gradients do not tell what an example teaches"
-                    text = f"Other batches than {learning.batch} are left out {out}."
-                    self.observer(Notice(text=text))
-                prepared = known
-            except INTERRUPTIONS as exc:
-                return prepared, interruption(exc)
-        if found := prepared.subject.facts.learning:
-            self.study.learning = found
-            self.study.value = prepared.subject.scorer.value
-        return prepared, None
+    def _knowing(self, prepared: _Prepared, runner: Runner) -> _Prepared:
+        """Look at how other batches learn; return what is known then."""
+        learning = runner.learn(prepared.default, seed=prepared.request.options.seed)
+        known = prepared.knowing(learning)
+        if not learning.refused and known.found.excluded:
+            out = "where the gradients do not tell what an example teaches"
+            text = f"Other batches than {learning.batch} are left out {out}."
+            self.observer(Notice(text=text))
+        return known
 
 
-def _result(prepared: _Prepared, findings: Findings, runner: Runner, ready: float) -> Result:
-    request, subject, study = prepared.request, prepared.subject, runner.study
-    decision, chosen, patch = findings.decision, findings.recommended, findings.patch
-    chosen_by = choices(subject.machine, subject.facts)
+def _result(
+    prepared: _Prepared, answer: Answer, extras: Extras, search: Search, ready: float
+) -> Result:
+    request, subject, patch = prepared.request, prepared.subject, extras.patch
+    chosen, runner = answer.recommended, search.runner
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
         configuration=chosen,
-        verdict=decision.verdict,
-        evidence=evidence(findings, subject.objective, together(runner.loads)),
-        diagnosis=findings.diagnosis,
-        between=findings.between,
-        examples_per_second=findings.examples_per_second,
+        answer=answer,
+        diagnosis=extras.diagnosis,
+        between=extras.between,
         objective=request.options.objective,
-        value=findings.value,
-        best_distributed_speedup=decision.gain,
-        one_device=findings.baseline,
-        best_distributed=decision.challenger,
-        gain_over_yours=findings.gain_over_yours,
         script=program.train,
         launch=program.launch,
         patch=patch.text,
         patch_notes=tuple(filter(None, (patch.ran, patch.differs))) if patch.text else (),
         patch_gain=patch.gain,
         why_no_patch=patch.why_not,
-        trials=tuple(study.trials),
-        compared=tuple(
-            each.model_copy(update={"origins": origins(each.configuration, chosen_by)})
-            for each in findings.entries
-        ),
+        trials=tuple(runner.study.trials),
         workload=subject.workload,
         facts=subject.facts,
         machine=subject.machine,
-        study=study.name,
-        seconds=runner.budget.elapsed,
+        study=runner.study.name,
+        made_for=prepared.made_for,
         prepared_seconds=ready,
-        interrupted=findings.cut is not None,
-        certificate=findings.certificate,
+        certificate=search.certification.of(chosen),
         space=request.space if isinstance(request.space, str) else None,
         options=request.options,
         margin=request.options.margin,
-        seed=request.options.seed,
     )
 
 
@@ -284,18 +288,18 @@ def _saved(result: Result, request: TuningRequest, cut: Interruption | None) -> 
 
 
 def _prepare(request: TuningRequest, engine: Engine, observer: Observer, began: float) -> _Prepared:
-    named = named_space(request)
-    if text := lacking(request.workload):
+    named, holds_for = named_space(request), made_for(request)
+    for text in filter(None, (lacking(request.workload), too_short(request.options.train_for))):
         observer(Notice(text=text))
     observer(Preparing(what="Inspecting the machine"))
     machine = engine.machine()
     space = named or space_for(machine)
     observer(calling(request.workload))
     first = Configuration().taking({name: values[0] for name, values in space.axes.items()})
-    data = {"unbatch": request.options.unbatch, "examples": request.options.examples}
-    workload = request.workload.model_copy(update=data)
+    said = {name: getattr(request.options, name) for name in ("unbatch", "examples", "epochs")}
+    workload = request.workload.model_copy(update=said)
     # For each step of the inspection; a longer budget is for a model that takes long to build.
-    patience = max(60.0, request.options.budget or 0.0)
+    patience = max(60.0, request.options.budget or INSPECTION_SECONDS)
     facts = inspected(
         engine,
         InspectionRequest(
@@ -309,12 +313,16 @@ def _prepare(request: TuningRequest, engine: Engine, observer: Observer, began: 
     objective = objective_named(options.objective)
     divided = objective.batches is not Batches.ALIKE
     found = candidates(space, machine, facts, options, divided=divided)
-    subject = Subject(workload=workload, facts=facts, machine=machine, objective=objective)
+    length = length_of(facts, epochs=options.epochs, train_for=options.train_for)
+    subject = Subject(
+        workload=workload, facts=facts, machine=machine, objective=objective, length=length
+    )
     return _Prepared(
         request=request.model_copy(update={"options": options}),
         subject=subject,
         space=space,
         found=found,
+        made_for=holds_for,
     )
 
 

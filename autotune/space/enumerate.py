@@ -41,18 +41,13 @@ class Limit(Value):
 
 
 class Candidates(Value):
-    """The configurations that can run, no two of them equal in effect."""
+    """The configurations that can run, no two of them equal in effect.
+
+    For each distributed one, one device is among them at its global batch, if that can run.
+    """
 
     configurations: tuple[Configuration, ...]
     limits: tuple[Limit, ...]
-    batch_matched: Mapping[Configuration, Configuration]
-    """For each distributed one, one device at its global batch, if it can run.
-
-    Throughput rises with the batch, distributed or not. A space bounds the batch of one replica, so
-    several replicas may take larger steps than one device was tried with; without its match a
-    challenger would be credited with what only the batch has gained.
-    """
-
     excluded: tuple[Configuration, ...] = ()
     """Those that can run as well, and are not compared."""
 
@@ -72,7 +67,6 @@ class Candidates(Value):
         return Candidates(
             configurations=tuple(filter(wanted, self.configurations)),
             limits=(*self.limits, *limits),
-            batch_matched={c: m for c, m in self.batch_matched.items() if wanted(c) and wanted(m)},
             excluded=excluded,
         )
 
@@ -142,24 +136,29 @@ def candidates(
         if name == ONE_DEVICE and divided:
             own = _closest(legal, own_default.size)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
-    mine = options.global_batch or own
-    batch_matched = {
-        # The nearest to the own batch is compared with that.
-        each: each.on_one_device().with_global_batch(
-            mine if is_nearest(each, mine) else each.global_batch
-        )
-        for each in legal
-        if each.distributed
-    }
-    runs = {each for each in {*batch_matched.values()} if where.why_illegal(each) is None}
-    found = Candidates(
-        configurations=tuple(legal),
-        limits=limits,
-        batch_matched={each: match for each, match in batch_matched.items() if match in runs},
-    )
+    legal += _matches(legal, where, options.global_batch or own)
+    found = Candidates(configurations=tuple(legal), limits=limits)
     if not found.one_device:
         raise _no_baseline(space, where, found)
     return found
+
+
+def _matches(legal: Sequence[Configuration], where: Situation, own: int) -> Iterator[Configuration]:
+    """Yield one device at the global batch of each distributed one, where the space has none.
+
+    Throughput rises with the batch, distributed or not. A space bounds the batch of one replica, so
+    several may take larger steps than one device does there; without its match one that is
+    distributed would be credited with what only the batch has gained.
+    """
+    known = {*legal}
+    for each in legal:
+        if each.distributed:
+            # The nearest to the own batch is compared with that.
+            batch = own if is_nearest(each, own) else each.global_batch
+            match = each.on_one_device().with_global_batch(batch)
+            if match not in known and where.why_illegal(match) is None:
+                known.add(match)
+                yield match
 
 
 def part_of(space: Space, name: str, where: Situation, own: int = 0) -> Part:

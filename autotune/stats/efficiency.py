@@ -65,6 +65,12 @@ def learning_rate_factor(learning: Learning, batch: int) -> float:
     return math.sqrt(k) if learning.rule is UpdateRule.NORMALIZED else k / needed.examples.value
 
 
+def epochs_factor(learning: Learning, batch: int) -> float:
+    """Return how many times as many epochs a batch is trained for; never fewer than the user's."""
+    needed = predicted_examples(learning, batch)
+    return 1.0 if needed is None else max(needed.examples.value, 1.0)
+
+
 def warm_up_examples(learning: Learning) -> int:
     """Return the examples in which the learning rate rises to the multiplied one.
 

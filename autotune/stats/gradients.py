@@ -80,7 +80,7 @@ class Unpredictable(StrEnum):
     TOO_FEW = "too few"
     """There was time or data for too few gradients."""
     NO_TIME = "no time"
-    """The budget is too short for a look at the gradients."""
+    """The training, or the budget, is too short for a look at the gradients."""
     NOT_OFFERED = "not offered"
     """The engine does not offer a look at gradients."""
 

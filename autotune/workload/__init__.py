@@ -24,6 +24,11 @@ from autotune.workload.facts import (
     own_batch as own_batch,
     own_settings as own_settings,
 )
+from autotune.workload.length import (
+    length_of as length_of,
+    own_rate as own_rate,
+    why_assumed as why_assumed,
+)
 from autotune.workload.script import (
     Script as Script,
     fit_calls as fit_calls,

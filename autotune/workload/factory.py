@@ -231,6 +231,8 @@ class Workload(Value):
     """Whether the dataset's batches are taken apart."""
     examples: int | None = None
     """Examples in an epoch where the user says so; None counts them."""
+    epochs: int | None = None
+    """Epochs of the training where the user says so."""
     script: Script | None = None
     """Trains by itself; the factories are only names then."""
 

@@ -111,7 +111,11 @@ class FitFacts(Value):
     data: FitData | None = None
     """None where nobody has looked."""
     epochs: int | None = None
-    """As many as it makes; None where nobody has looked."""
+    """As many as one call makes; None where nobody has looked."""
+    loop: int | None = None
+    """The first line under way that stands in a loop, which may call it again; None for none."""
+    may_stop: bool = False
+    """Whether a callback may end it before, such as EarlyStopping."""
     steps: int | None = None
     """Of an epoch, if it asks for so many."""
     batches: int | None = None
@@ -234,6 +238,10 @@ class WorkloadFacts(ModelFacts, DataFacts):
     first_step_seconds: float | None = None
     """From a script's `fit`, done by Keras as it is written, to the end of its first call of the
     step; None for factories, and where this was not seen."""
+    own_step_seconds: float | None = None
+    """Rough seconds of a later step there, by the script's own settings; None likewise."""
+    between_seconds: float = 0.0
+    """Rough seconds after an epoch of a script's `fit`: its validation, and its callbacks."""
     batch_callbacks: tuple[str, ...] = ()
     """Classes of the user's callbacks that do something before or after a batch."""
     learning: Learning | None = None

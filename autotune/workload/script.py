@@ -62,10 +62,16 @@ class Script(Value):
 
     @property
     def identity(self) -> str:
-        """Equal for the same code with the same arguments, in whichever folder it lies."""
+        """Equal for the same code with the same arguments, in whichever folder it lies.
+
+        Files of the user's own that it imports are part of the code.
+        """
         path = Path(self.path)
         try:
-            code = code_digest(_code(path))
+            text, tree = _parsed(path)
+            files, _ = _reached(path, tree)
+            imported = sorted(code_digest(_text(each)) for each in files if each != path)
+            code = " ".join([code_digest(text), *imported])
             fit = self.fit and sum(each.line <= self.fit for each in fit_calls(path))
         except (OSError, ValueError, AutotuneError):
             code, fit = "", self.fit

@@ -28,7 +28,6 @@ from benchmarks.share import log_interval
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 EXAMPLE = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 SEARCH = ("--space", "quick", "--budget", "85s")
-"""As in `make demo`."""
 OWN, TUNED = "your own", "tuned"
 TARGET = 0.95
 ROWS = 12

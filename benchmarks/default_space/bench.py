@@ -20,7 +20,7 @@ from itertools import product
 from pathlib import Path
 from statistics import fmean
 
-from autotune import Result, SearchOptions
+from autotune import Result
 from autotune.config import Configuration
 from autotune.result import Verdict
 from autotune.space import candidates, space_for
@@ -41,6 +41,7 @@ ROWS = Path("autotune-out/default-space/rows.jsonl")
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 BUSY = (0, 1)
 """Cores that another program keeps busy: of each search, and of what is measured again."""
+BUDGET = 180.0
 FASTEST = 2
 """Configurations of each search that are measured again, beside the fastest of each kind."""
 
@@ -62,9 +63,8 @@ def main() -> None:
 
 
 def _searches(asked: Namespace) -> str:
-    budget = SearchOptions().budget
     return (
-        f"Searches of {budget:g} s with seed {asked.seed}; the longer one has {asked.longer:g} s "
+        f"Searches of {BUDGET:g} s with seed {asked.seed}; the longer one has {asked.longer:g} s "
         f"and seed {asked.seed + 1}."
     )
 
@@ -73,7 +73,7 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
     results = {}
     for busy in BUSY:
         with _keeping_busy(busy):
-            results[busy] = search_default_space(WORKLOADS[name], seed=asked.seed)
+            results[busy] = search_default_space(WORKLOADS[name], seed=asked.seed, budget=BUDGET)
     longer = search_default_space(WORKLOADS[name], seed=asked.seed + 1, budget=asked.longer)
     arms = list(dict.fromkeys(each for one in (*results.values(), longer) for each in _held(one)))
     again = {busy: _again(longer, arms, busy, asked) for busy in BUSY}
@@ -99,9 +99,7 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
                 share=again[trained].ratio(results[busy].config, again[trained].best(arms)),
                 over_one_device=again[trained].over_one_device(results[busy].config),
                 said_over_yours=results[busy].gain_over_yours,
-                over_yours=again[trained].ratio(
-                    results[busy].config, results[busy].evidence.default
-                ),
+                over_yours=again[trained].ratio(results[busy].config, results[busy].answer.own),
             )
             for busy, trained in product(BUSY, BUSY)
         ),
@@ -112,7 +110,7 @@ def _again(longer: Result, arms: Sequence[Configuration], busy: int, asked: Name
     """Return what is measured in turns while so many cores are kept busy."""
     with _keeping_busy(busy):
         turns = in_turns(longer, arms, rounds=asked.rounds, seed=asked.seed)
-    return Again(rates={arm: _by_round(turns.measured(arm)) for arm in arms})
+    return Again(rates={arm: _rates(turns[arm]) for arm in arms})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +156,7 @@ def _keeping_busy(cores: int) -> Iterator[None]:
 def _held(result: Result) -> Iterator[Configuration]:
     """Yield what a search recommends, the user's own settings, and what was fastest in it."""
     yield result.config
-    yield result.evidence.default
+    yield result.answer.own
     rates: dict[Configuration, list[float]] = {}
     for trial in result.trials:
         if trial.measured and trial.examples_per_second:
@@ -169,12 +167,8 @@ def _held(result: Result) -> Iterator[Configuration]:
     yield from [each for each in fastest if each.distributed][:1]
 
 
-def _by_round(trials: Iterable[Trial]) -> dict[int, float]:
-    return {
-        t.round: t.examples_per_second
-        for t in trials
-        if t.round is not None and t.examples_per_second
-    }
+def _rates(trials: Mapping[int, Trial]) -> dict[int, float]:
+    return {turn: rate for turn, t in trials.items() if (rate := t.examples_per_second)}
 
 
 def _typical(rates: Iterable[float]) -> float:

@@ -92,7 +92,7 @@ def _training_share(result: Result) -> float:
 
 def _trials(result: Result) -> list[float]:
     """Return the examples per second of some trials of what is recommended."""
-    trials = in_turns(result, [result.config], rounds=BESIDE).measured(result.config)
+    trials = [*in_turns(result, [result.config], rounds=BESIDE)[result.config].values()]
     return [rate for trial in trials if (rate := trial.examples_per_second)]
 
 

@@ -122,7 +122,7 @@ def _sleeping(result: Result) -> Iterator[Claim]:
     yield _claim("resource contention, two workers", pair, Part.SHARING, (0.0, MINE))
     yield Claim(
         what="gain of two workers",
-        said=result.evidence.decision.gain,
+        said=result.answer.distributed_gain,
         low=2 * asleep / (asleep + 2 * MINE),
         high=2.0,
     )

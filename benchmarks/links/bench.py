@@ -126,7 +126,7 @@ def judge(cluster: RayHosts, case: Case, folder: Path, budget: str) -> Judged:
     cluster.hosts.shape(case.rate)
     bandwidth = measured_bandwidth(cluster, folder)
     result = search(cluster, case.hosts, folder, budget)
-    gain = result["best_distributed_speedup"]
+    gain = result["answer"]["distributed_gain"]
     measured = Interval.model_validate(gain) if gain else None
     return Judged(case, bandwidth, result["verdict"], measured)
 

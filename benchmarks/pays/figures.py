@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from autotune.answer import Verdict
 from autotune.options import MARGIN
-from autotune.result import Verdict
 from autotune.value import Value
 from benchmarks.pays.cases import Case
 from benchmarks.pays.searches import Found

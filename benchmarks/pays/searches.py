@@ -11,11 +11,9 @@ from functools import partial
 import optuna
 from optuna.terminator import BestValueStagnationEvaluator, Terminator
 
+from autotune.answer import Verdict
 from autotune.config import Configuration
-from autotune.errors import NothingMeasured
-from autotune.result import Verdict
 from autotune.search.design import nearest
-from autotune.search.search import Search
 from benchmarks.pays.cases import Case
 from benchmarks.peers.job import Entry
 from benchmarks.replay.meter import Meter
@@ -44,7 +42,7 @@ class Found:
     trials: int = 0
     verdict: Verdict | None = None
     probability: float | None = None
-    """That the verdict is right, as it is told; None where there is none."""
+    """That the verdict is right, as it is told."""
     cpu: float = 0.0
     """Processor seconds of the search and of what replays the runs."""
     limited: bool = False
@@ -58,34 +56,18 @@ Peer = Callable[[Case, int], Iterator[tuple[str, Found]]]
 
 
 def judged(case: Case, training: float, seed: int) -> Found:
-    """Search as the program does by default, which is not told how long the training is."""
-    del training
-    return by_class(Search, case, 180.0, seed)
-
-
-def before(budget: int, case: Case, seed: int) -> Iterator[tuple[str, Found]]:
-    """Yield what the search finds that is given a fixed budget."""
-    yield f"fixed budget, {budget} s", by_class(Search, case, budget, seed)
-
-
-def by_class(kind: type[Search], case: Case, limit: float, seed: int) -> Found:
-    """Search with a class that makes findings."""
+    """Search as the program does by default."""
     began = time.process_time()
-    try:
-        result = replay(case.world, limit, seed, search=kind, batch=case.batch)
-    except NothingMeasured:
-        return Found(recommended=case.own, seconds=limit, trials=1, limited=True)
-    decision = result.findings.decision
-    verdict = decision.verdict
-    told = {Verdict.DISTRIBUTE: decision.faster, Verdict.ONE_DEVICE: decision.none}
+    result = replay(case.world, seed, training, batch=case.batch)
+    answer = result.answer
     return Found(
-        recommended=result.findings.recommended,
+        recommended=answer.recommended,
         seconds=result.seconds,
-        trials=len(result.findings.history.trials),
-        verdict=verdict,
-        probability=told.get(verdict),
+        trials=len(result.history.trials),
+        verdict=answer.verdict,
+        probability=answer.probability,
         cpu=time.process_time() - began,
-        limited=verdict is Verdict.UNDECIDED,
+        limited=answer.verdict is Verdict.UNDECIDED,
     )
 
 
@@ -158,6 +140,5 @@ class Ends:
 
 PEERS: tuple[Peer, ...] = (
     without_search,
-    *(partial(before, each) for each in BUDGETS),
     *(partial(optunas, each) for each in SAMPLERS),
 )

@@ -47,7 +47,7 @@ class OnEngine:
         epoch = epoch_of(configuration, subject)
         request = request_of(configuration, subject, folder)
         result = self._engine.execute(request, MeasureWatch(epoch=epoch))
-        return trial_of(0, Stage.REPEAT, configuration, result, None, epoch)
+        return trial_of(0, Stage.REPEAT, configuration, result, epoch)
 
 
 @contextmanager

@@ -16,8 +16,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.plain import Window
-from autotune.reason import Message, Outcome
-from autotune.search.allreduce import ALLREDUCE_MODULE, family
+from autotune.reason import Message
 from autotune.search.costs import Costs
 from autotune.testing.fake import observation
 from benchmarks.replay.table import Run
@@ -38,7 +37,6 @@ class ReplayEngine(Engine):
         self._runs: dict[Configuration, list[Run]] = defaultdict(list)
         for run in world.table.trainings:
             self._runs[run.configuration].append(run)
-        self._exchanges = {family(run.configuration): run for run in world.table.exchanges}
         self._random = random.Random(seed)  # noqa: S311 - noise, no secret
         other = random.Random(f"disturbed {seed}")  # noqa: S311 - as above
         self._disturbance = world.disturbed(other)
@@ -64,9 +62,7 @@ class ReplayEngine(Engine):
         return cast("A", answer)
 
     def _replayed(self, request: TrialRequest, watch: Watch) -> RunResult:
-        """Replay a run of the configuration, or of its exchange."""
-        if request.workload.model.module == ALLREDUCE_MODULE:
-            return self._exchanged(request, watch)
+        """Replay a run of the configuration."""
         run = self._random.choice(self._runs[request.configuration])
         if not self._world.table.measured(run):
             self._time += run.wall_seconds
@@ -92,17 +88,6 @@ class ReplayEngine(Engine):
 
     def close(self) -> None:
         """Do nothing."""
-
-    def _exchanged(self, request: TrialRequest, watch: Watch) -> RunResult:
-        run = self._exchanges.get(family(request.configuration))
-        if run is None:
-            return RunResult(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
-        if run.outcome is not Outcome.MEASURED:
-            self._time += run.wall_seconds
-            return RunResult(
-                outcome=run.outcome, reason=Message(text=run.reason), wall_seconds=run.wall_seconds
-            )
-        return self._watched(run, watch, stretch=1.0)
 
     def _watched(self, run: Run, watch: Watch, stretch: float) -> RunResult:
         start, first = run.start_seconds or 0.0, run.first_step_seconds or 0.0

@@ -44,7 +44,7 @@ class Meter:
         epoch = epoch_of(configuration, self._subject)
         result = self._engine.execute(request, MeasureWatch(epoch=epoch))
         number = len(self.log)
-        trial = trial_of(number, Stage.EXPLORE, configuration, result, None, epoch)
+        trial = trial_of(number, Stage.EXPLORE, configuration, result, epoch)
         rate = trial.examples_per_second if trial.measured else None
         self.log.append(entry(self._engine.now(), configuration, number, rate))
         return rate

@@ -29,7 +29,6 @@ from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.reason import Outcome
-from autotune.search.allreduce import allreduce_request, families, family
 from autotune.search.design import nearest
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
@@ -86,7 +85,6 @@ class Recording:
         while again := [each for each in self._promising() if self._times(each) < RUNS]:
             turn += 1
             self._turn(turn, shuffle.sample(again, len(again)))
-        self._exchange()
         return Table(
             name=self._character.name,
             what=self._character.what,
@@ -105,23 +103,6 @@ class Recording:
                     self._runs.append(run)
                     draft.write(json.dumps(packed(run)) + "\n")
                     draft.flush()
-
-    def _exchange(self) -> None:
-        """Measure the exchange of every family, that of many configurations or few."""
-        known = {family(run.configuration) for run in self._runs if run.turn == EXCHANGE}
-        with tempfile.TemporaryDirectory() as folder, self._draft.open("a") as draft:
-            for number, configuration in enumerate(families(self._found.distributed)):
-                if family(configuration) not in known:
-                    request = allreduce_request(
-                        configuration,
-                        self._subject,
-                        Path(folder) / str(number),
-                        self._subject.facts.dense_gradient_bytes,
-                    )
-                    watch = MeasureWatch()
-                    run = run_of(configuration, EXCHANGE, self._engine.execute(request, watch))
-                    self._runs.append(run)
-                    draft.write(json.dumps(packed(run)) + "\n")
 
     def _run(self, configuration: Configuration, turn: int, folder: Path) -> Run:
         request = request_of(configuration, self._subject, folder)

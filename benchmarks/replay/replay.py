@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from autotune.config import Configuration
+from autotune.answer import Answer
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import Event, TrialEnded
+from autotune.length import Length, Source
 from autotune.options import SearchOptions
-from autotune.search.findings import Findings
-from autotune.search.profiling import reserved_seconds
+from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.search import Search
@@ -32,68 +31,62 @@ class Replayed:
     """What a replayed search found, and what it took."""
 
     world: World
-    findings: Findings
+    answer: Answer
+    history: History
     seconds: float
     ended: tuple[TrialEnded, ...]
 
     @property
     def share(self) -> float:
         """True throughput of what is recommended, as a share of the best."""
-        return self.world.rates[self.findings.recommended] / self.world.best
-
-    @property
-    def cost(self) -> float:
-        """Seconds of the search, everything included, as a share of one exhaustive pass."""
-        return self.seconds / self.world.exhaustive_seconds
+        return self.world.rates[self.answer.recommended] / self.world.best
 
 
 def replay(
     world: World,
-    seconds: float,
     seed: int,
-    among: Collection[Configuration] | None = None,
+    training: float,
+    *,
+    budget: float | None = None,
     search: type[Search] = Search,
     batch: int | None = None,
 ) -> Replayed:
-    """Search a world within a budget, of which the profile keeps what it would get.
-
-    The time that is told includes the whole of that, and what the tuner itself computes.
+    """Search a world; the time that is told includes what the tuner itself computes.
 
     Args:
         world: The truth.
-        seconds: The budget, everything included.
         seed: Of the search and of the noise.
-        among: What the search may try; None: all that can run.
+        training: Seconds that the training takes by the own settings.
+        budget: Limit of the search in seconds; None: none.
         search: What searches.
         batch: The global batch that the user holds; None: it is free.
     """
     subject, found = situation(world.table.name, batch)
-    if among is not None:
-        kept = tuple(each for each in found.configurations if each in among)
-        found = found.model_copy(update={"configurations": kept})
+    subject = replace(subject, length=Length(source=Source.TRAIN_FOR, seconds=training))
     started = time.process_time()
-    options = SearchOptions(budget=seconds, seed=seed, global_batch=batch)
+    options = SearchOptions(budget=budget, seed=seed, global_batch=batch)
     engine = ReplayEngine(world, seed)
     began = engine.now()
     engine.execute(InspectionRequest(subject.workload))
-    budget = Budget(options, engine.now, began, lambda: reserved_seconds(options, runner.history))
+    limit = Budget(options, engine.now, began)
     ended: list[TrialEnded] = []
 
     def observer(event: Event) -> None:
         if isinstance(event, TrialEnded):
             ended.append(event)
 
-    study = Study(pool=[*found.configurations, *found.batch_matched.values()])
+    study = Study(pool=found.configurations)
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(
-            engine, subject, study, folder=Path(folder), budget=budget, observer=observer
+            engine, subject, study, folder=Path(folder), budget=limit, observer=observer
         )
-        findings = search(runner, found, options).run()
-    tuner = time.process_time() - started
-    # The finals may have taken what is kept for the profile.
-    with_profile = budget.elapsed + reserved_seconds(options, runner.history)
-    taken = max(budget.elapsed, min(with_profile, seconds)) + tuner
-    return Replayed(world=world, findings=findings, seconds=taken, ended=tuple(ended))
+        searching = search(runner, found, options)
+        searching.run()
+        answer = searching.end()
+    taken = limit.elapsed + time.process_time() - started
+    return Replayed(
+        world=world, answer=answer, history=runner.history, seconds=taken, ended=tuple(ended)
+    )
 
 
 @cache
@@ -107,14 +100,8 @@ def situation(name: str, batch: int | None = None) -> tuple[Subject, Candidates]
     table, swept = read(FOLDER / f"{name}.json.xz"), character(name)
     subject = Subject(workload=swept.workload, machine=table.machine, facts=table.facts)
     found = candidates(swept.space, table.machine, table.facts, swept.constraints)
-    recorded = set(table.configurations)
-    # A sweep holds what is in the space. One device at the global batch of several may lie outside;
-    # the nearest to it has the batch of a replica, and gives way where the former was swept.
-    nearest = {each: each.on_one_device() for each in found.distributed}
-    pairs = [*nearest.items(), *found.batch_matched.items()]
-    matched = {each: match for each, match in pairs if match in recorded}
+    # A sweep holds what is in the space, and may lack one device at the global batch of several.
+    every = {*table.configurations}
     kept = [each for each in found.configurations if batch in {None, each.global_batch}]
-    if batch:
-        matched = {each: match for each, match in matched.items() if {each, match} <= {*kept}}
-    update = {"configurations": tuple(kept), "batch_matched": matched}
-    return subject, found.model_copy(update=update)
+    recorded = tuple(each for each in kept if each in every)
+    return subject, found.model_copy(update={"configurations": recorded})

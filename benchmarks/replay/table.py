@@ -87,11 +87,6 @@ class Table(Value):
             return run.outcome is Outcome.MEASURED
         return steady_from(run.windows, self.epoch(run.configuration)) is not None
 
-    @property
-    def exchanges(self) -> tuple[Run, ...]:
-        """The runs that only exchanged gradients."""
-        return tuple(run for run in self.runs if run.turn == EXCHANGE)
-
 
 def run_of(configuration: Configuration, turn: int, result: RunResult) -> Run:
     """Return what is kept of a run."""

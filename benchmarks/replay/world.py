@@ -15,8 +15,8 @@ import numpy as np
 from autotune.config import Configuration
 from autotune.plain import Window
 from autotune.stats.windows import read, steady_from, warmed_up_from
-from benchmarks.finals.worlds import Disturbance, undisturbed
 from benchmarks.replay import table as tables
+from benchmarks.replay.disturbances import Disturbance, undisturbed
 from benchmarks.replay.kriging import kriged
 from benchmarks.replay.table import FOLDER, Run, Table
 

@@ -52,7 +52,7 @@ def _table(results: Sequence[Result]) -> Iterator[str]:
         ran = [trial for trial in result.trials if trial.wall_seconds]
         alone = (t.first_step_seconds for t in ran if not t.configuration.distributed)
         tracing = sum(t.first_step_seconds or 0.0 for t in ran)
-        gain = result.evidence.decision.gain
+        gain = result.answer.distributed_gain
         cells = (
             str(result.options.seed),
             f"{result.verdict}: {in_short(result.config)}",

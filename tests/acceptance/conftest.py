@@ -27,8 +27,12 @@ HANGS = 550
 
 
 def counted(trials: int, seconds: int) -> tuple[str, ...]:
-    """Return the options of a search with a clock that counts 150 s for each run."""
-    return ("--max-trials", str(trials), "--engine", "counting:Counting", "--budget", f"{seconds}s")
+    """Return the options of a search with a clock that counts 150 s for each run.
+
+    The training is long, so that such runs pay.
+    """
+    clock = ("--engine", "counting:Counting", "--train-for", "500h")
+    return ("--max-trials", str(trials), "--budget", f"{seconds}s", *clock)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from .conftest import FIELD, Run, counted
 pytestmark = pytest.mark.real
 
 DATA = FIELD / "data"
-OWN_BATCH = ("--space", "quick", "--objective", "throughput", "--no-diagnose")
+OWN_BATCH = ("--space", "quick", "--objective", "throughput")
 ON_TWO = """
 strategies: [one_device, mirrored]
 axes:
@@ -72,7 +72,7 @@ def test_the_nearest_batch_that_divides_is_tried(run: Run, tmp_path: Path) -> No
     """Two replicas train with 264 in place of 265, which is said as the change that it is."""
     (tmp_path / "two.yaml").write_text(ON_TWO)
     asked = ("--json", "--space", tmp_path / "two.yaml", "--objective", "throughput")
-    out = ("--out", tmp_path, "--no-diagnose", *counted(3, 1000))
+    out = ("--out", tmp_path, *counted(3, 1000))
     done = run("tune", DATA / "odd_batch.py", *asked, *out)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)

@@ -17,7 +17,7 @@ from .conftest import COMMAND, FIELD, Run, counted
 
 pytestmark = pytest.mark.real
 
-SPACE = "strategies: [one_device]\naxes: {per_replica_batch: [32], steps_per_execution: [32]}\n"
+SPACE = "strategies: [one_device]\naxes: {per_replica_batch: [32], steps_per_execution: [1, 32]}\n"
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def folder(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("forty")
     shutil.copy(FIELD / "forty_steps.py", folder)
     (folder / "space.yaml").write_text(SPACE)
-    asked = ("--out", folder / "out", "--space", folder / "space.yaml", *counted(1, 500))
+    asked = ("--out", folder / "out", "--space", folder / "space.yaml", *counted(2, 900))
     learned = ("--objective", "max_throughput")
     done = run("tune", folder / "forty_steps.py", *asked, *learned, "--", "2")
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from .conftest import DIGITS, Run
 
 def test_what_was_measured_before_the_disk_filled_is_printed(run: Run, project: Path) -> None:
     """The program, too, as it was not written; the disk is named at the end."""
-    limits = ("--space", "quick", "--max-trials", "4", "--no-diagnose", "--out", "full")
+    limits = ("--space", "quick", "--max-trials", "4", "--out", "full")
     done = run("tune", *DIGITS, *limits, "--engine", "playing:Filling")
     assert done.returncode == 2
     assert "bug in autotune" not in done.stderr

@@ -105,7 +105,6 @@ def test_seconds_are_told_once_the_first_call_was_timed(search: Search) -> None:
         assert took / 3 < float(figure) * UNITS[unit] < 3 * took
 
 
-@rebuilt
 def test_every_ratio_is_to_the_own_settings(flat: Told) -> None:
     """In the table of the answer, and in the lines of the search, whose base never changes."""
     own = [line for line in flat.table if "your own" in line]
@@ -116,7 +115,6 @@ def test_every_ratio_is_to_the_own_settings(flat: Told) -> None:
     assert max(bases, default=1.0) < 1.03 * min(bases, default=1.0)
 
 
-@rebuilt
 def test_what_a_sentence_calls_best_is_the_best_of_the_table(flat: Told) -> None:
     """A gain in the sentences is that of the first distributed row, by the base of the table."""
     several = [ratio(line) for line in flat.table if "one device" not in line]
@@ -128,7 +126,6 @@ def test_what_a_sentence_calls_best_is_the_best_of_the_table(flat: Told) -> None
         assert f"{several[0]:.2f}" in sentences
 
 
-@rebuilt
 def test_examples_per_second_are_the_median_of_own_runs(flat: Told) -> None:
     """With their number, in each entry and of what is recommended."""
     found = [*entries(flat.result)]
@@ -142,7 +139,6 @@ def test_examples_per_second_are_the_median_of_own_runs(flat: Told) -> None:
     assert flat.result["examples_per_second"]["value"] == pytest.approx(median(chosen), rel=0.01)
 
 
-@rebuilt
 def test_a_row_above_the_recommended_one_says_why_it_is_not_taken(search: Search) -> None:
     """The table is in the order of one criterion, by which it is recommended."""
     told = search("learning", "--objective", "time_to_loss", "--budget", "90s")

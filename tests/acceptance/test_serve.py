@@ -269,7 +269,7 @@ def test_a_job_is_submitted_watched_and_fetched(
     apart = run("fetch", job, folder=tmp_path)
     assert "# first put examples/digits.py here" in apart.stdout
     told = json.dumps(serving.job(f"/v1/tunings/{job}")) + watched.stderr + apart.stdout
-    assert not re.search(r"--(?!url|epochs|budget)[a-z]|same command", told)
+    assert not re.search(r"--(?!url|epochs|budget|train-for)[a-z]|same command", told)
     assert load_configuration(tmp_path / "config.yaml").workload.model.arguments
     assert (tmp_path / "train.py").is_file()
     asked = serving.client.get("/v1/tunings", params={"label": "team:vision"}).json()["tunings"]

@@ -28,10 +28,33 @@ def _face() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("given", "value"),
-    [("90s", 90.0), ("3min", 180.0), (45, 45.0), (1.5, 1.5), (None, None), ("none", None)],
+    [("90s", 90.0), ("3min", 180.0), (45, 45.0), (1.5, 1.5), (None, None), ("auto", None)],
 )
-def test_a_budget_is_a_duration_or_none(given: object, value: float | None) -> None:
-    assert SearchOptions.model_validate({"budget": given}).budget == value
+@pytest.mark.parametrize("name", ["budget", "train_for"])
+def test_a_length_of_time_may_be_left_to_the_search(
+    name: str, given: object, value: float | None
+) -> None:
+    assert getattr(SearchOptions.model_validate({name: given}), name) == value
+    assert getattr(SearchOptions(), name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("train_for", "0", "--train-for: A length of time must be positive, not 0. Use a format"),
+        ("train_for", -60, "--train-for: A length of time must be positive, not -60. Use a format"),
+        ("train_for", "8761h", "--train-for: A training of 8,761 hours is longer than a year. Use"),
+        ("train_for", "none", "--train-for: 'none' is not a valid duration. Use a format"),
+        ("epochs", 0, "--epochs: must be at least 1, not 0."),
+    ],
+)
+def test_a_length_that_no_training_has_is_told_with_what_to_do(
+    name: str, given: object, words: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        options_from({name: given})
+    assert str(caught.value).startswith(words)
+    assert SearchOptions(train_for="8760h").train_for == 365 * 86400
 
 
 def test_lists_may_be_written_with_commas() -> None:
@@ -56,6 +79,9 @@ def test_an_unknown_strategy_is_told_with_what_was_meant(given: object) -> None:
         {"budget": -1},
         {"budget": True},
         {"budget": 10**400},
+        {"train_for": float("inf")},
+        {"epochs": 2.5},
+        {"epochs": "ten"},
         {"max_trials": 0},
         {"max_trials": "3"},
         {"seed": -1},
@@ -92,8 +118,9 @@ def test_options_within_another_value_are_validated_in_place() -> None:
 
 
 def test_the_bounds_are_those_that_a_study_stands_on() -> None:
-    """Another seed, margin or budget continues the same study."""
-    assert SearchOptions(seed=3, budget="9s", margin=0.5).bounds == SearchOptions().bounds
+    """Another seed, margin, budget or length of the training continues the same study."""
+    other = SearchOptions(seed=3, budget="9s", margin=0.5, train_for="6h", epochs=3)
+    assert other.bounds == SearchOptions().bounds
     assert SearchOptions(workers=(2,)).bounds != SearchOptions().bounds
 
 

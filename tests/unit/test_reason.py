@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter
 
+from autotune.answer import Because, Ended, NotTaken, Verdict
 from autotune.checks.remedies import Obstacle, Remedy
 from autotune.config import Configuration
 from autotune.options import SearchOptions
@@ -18,7 +19,6 @@ from autotune.reason import (
     CheckKind,
     KnownError,
     Message,
-    OneDeviceBound,
     Outcome,
     Phase,
     Raised,
@@ -30,14 +30,14 @@ from autotune.reason import (
 )
 from autotune.reason.sentences import check_text, reason_text, rule_text
 from autotune.result import Result
-from autotune.result.answer import summary
-from autotune.result.verdict import Decision, Evidence, Verdict, VerdictOutcome
+from autotune.result.headline import summary
 from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
 from autotune.stats.gradients import Unpredictable
 from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.testing.fake import Ending
 from autotune.workload import BatchSource, Workload
+from tests.answers import answer_of
 
 KINDS: tuple[type[Any], ...] = get_args(get_args(Reason)[0])
 ADAPTER: TypeAdapter[Reason] = TypeAdapter(Reason)
@@ -104,22 +104,23 @@ def test_every_sentence_of_the_table_is_of_a_kind() -> None:
     assert sentences.RULES.keys() == set(RuleKind) - {RuleKind.STRATEGY}
     assert sentences._TABLE["causes"].keys() == set(Cause)
     assert sentences._TABLE["reasons"].keys() == kinds - {"budget_ended", "overdue"}
-    assert sentences.VERDICTS.keys() == set(VerdictOutcome)
+    assert sentences.VERDICTS.keys() == set(Verdict)
+    assert sentences.BECAUSE.keys() == set(Because)
+    assert sentences.ENDINGS.keys() == set(Ended) - {Ended.PAID}
+    assert sentences.NOT_TAKEN.keys() == set(NotTaken)
     assert sentences.UNPREDICTABLE.keys() == set(Unpredictable)
     assert sentences.BATCH_SOURCES.keys() == set(BatchSource) - {BatchSource.OPTION}
     assert sentences.OBSTACLES.keys() == set(Obstacle) - {Obstacle.UNDECLARED}
     assert sentences.REMEDIES.keys() | sentences.DECLARED_REMEDIES.keys() == set(Remedy)
 
 
-@pytest.mark.parametrize("outcome", list(VerdictOutcome))
-def test_every_conclusion_has_a_sentence(outcome: VerdictOutcome) -> None:
-    decision = Decision(verdict=Verdict.UNDECIDED)
-    evidence = Evidence(outcome=outcome, decision=decision, default=Configuration())
+@pytest.mark.parametrize("because", list(Because))
+def test_every_conclusion_has_a_sentence(because: Because) -> None:
+    own = Configuration()
     text = summary(
         Result.model_construct(
-            configuration=Configuration(),
-            compared=(),
-            evidence=evidence,
+            configuration=own,
+            answer=answer_of((), own, own, because=because),
             facts=FAKE_FACTS,
             trials=(),
         )
@@ -161,8 +162,8 @@ def decided(result: Result) -> Any:
         (t.stage, t.configuration, t.outcome, t.examples_per_second, type(t.reason))
         for t in result.trials
     ]
-    answer = result.verdict, result.configuration, result.evidence.outcome
-    return answer, result.best_distributed_speedup, trials
+    answer = result.answer
+    return answer.verdict, answer.because, result.configuration, answer.distributed_gain, trials
 
 
 def test_no_decision_depends_on_the_wording(
@@ -181,6 +182,4 @@ def test_no_decision_depends_on_the_wording(
     monkeypatch.setattr(sentences, "RULES", {kind: gibberish() for kind in RuleKind})
     odd = search(workload, tmp_path / "odd")
     assert [decided(each) for each in odd] == [decided(each) for each in plain]
-    kinds = {type(trial.reason) for trial in plain[1].trials}
-    assert OneDeviceBound in kinds
     assert told != [reason_text(each.reason) for each in plain[0].trials]

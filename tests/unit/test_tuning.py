@@ -183,7 +183,7 @@ def test_a_plain_call_tells_what_it_does(capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr()
     assert told.out == ""
     assert "waiting" in told.err
-    assert "measured" in told.err
+    assert "Calling model_fn" in told.err
     Tuner(observer=lambda _: None).tune(*CALL, **SHORT)
     assert capsys.readouterr().err == ""
 

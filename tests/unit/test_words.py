@@ -24,11 +24,9 @@ ORDINARY = {
     "autotune/engine": {"frame": "a frame of Python's stack"},
     "autotune/library": {"post": "what dataclasses call a method, `__post_init__`"},
     "autotune/search": {
-        "matched": "the word of the field, in `batch_matched`",
         "post": "what dataclasses call a method, `__post_init__`",
         "tell": "to give Optuna a result, as in ask and tell",
     },
-    "autotune/space": {"matched": "the word of the field, in `batch_matched`"},
     "autotune/workload": {"level": "how many dots a relative import has, as in `ast`"},
 }
 """Words that mean something else in a package, as people who do this job use them."""

@@ -25,8 +25,8 @@ from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
-from benchmarks.replay.goals import RECORDED
-from benchmarks.replay.outcome import world_in
+from benchmarks.replay.table import FOLDER as TABLES, read
+from benchmarks.replay.world import world_of
 from tools.docs.pages import DOCS
 
 FOLDER = DOCS / "figures"
@@ -72,7 +72,8 @@ def draw_run() -> None:
             if not isinstance(event, Notice):  # of what the replay cannot do
                 report(event)
 
-        result = tune(request, ReplayEngine(world_in(TABLE, RECORDED), SEED), show)
+        world = world_of(read(TABLES / f"{TABLE}.json.xz"))
+        result = tune(request, ReplayEngine(world, SEED), show)
     console.print(result_text(result, OUT))
     title = f"autotune tune, replayed from the recorded sweep of {TABLE}"
     text = console.export_svg(title=title, theme=SVG_EXPORT_THEME)

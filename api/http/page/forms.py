@@ -183,8 +183,7 @@ class Form:
                 name="budget",
                 label="Budget",
                 value=budget.text_of(budget.default),
-                # Without the rest: every job has a budget.
-                hint=f"{budget.description.partition(';')[0]}. Here {low} to {high}.",
+                hint=f"{budget.description} Here {low} to {high}.",
             ),
             Field(
                 name="space",

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 from urllib.parse import parse_qsl, urlencode
 
+from autotune.answer import Answer, Verdict
 from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
 from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
 from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.objective import MAX_THROUGHPUT, objective_named
-from autotune.result import Result, Verdict
+from autotune.objective import MAX_THROUGHPUT, objective_named, throughput_of
+from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
-from autotune.result.leaderboard import Leaderboard
 from autotune.result.timeline import timeline
-from autotune.result.view import PHASES, Figure, figure
+from autotune.result.view import PHASES, Figure, expected, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
 
@@ -113,7 +113,7 @@ def _so_far(job: Job) -> str:
 def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found, phase = detail.job, detail.recommendation, _phase(detail)
-    leaderboard = Leaderboard(detail.trials)
+    answer = _answer(detail)
     began = None if job.waiting else job.started_at
     moments = {"Created": job.created_at, "Began": began, "Ended": job.ended_at}
     return {
@@ -126,9 +126,9 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
         "ticking": job.state is State.RUNNING and detail.spent > 0,
         "clocks": (clock(detail.spent), clock(job.seconds)),
         "running": _running(detail),
-        "best": () if found else tuple(_best(leaderboard)),
+        "best": () if found or answer is None else tuple(_best(answer)),
         "downloads": _downloads(job.url, found) if found else {},
-        "shown": parts(found) if found else parts_so_far(leaderboard),
+        "shown": parts(found) if found else parts_so_far(detail.trials, answer),
         "history": history_of(detail, _objective(detail)),
         "left_out": 0 if found else job.trials - len(detail.trials),
         "facts": _facts(job),
@@ -148,9 +148,9 @@ def history_of(detail: JobDetail, objective: str | None) -> dict[str, Any]:
     """
     found = detail.recommendation
     if found is None or objective is None:
-        drawn = timeline(Leaderboard(detail.trials), MAX_THROUGHPUT)
+        drawn = timeline(detail.trials, throughput_of, MAX_THROUGHPUT)
     else:
-        drawn = timeline(found.leaderboard(), objective_named(objective))
+        drawn = timeline(found.trials, found.scorer, objective_named(objective))
     chosen = found and found.configuration
     return {**drawn, "chosen": [t.number for t in detail.trials if t.configuration == chosen]}
 
@@ -184,13 +184,19 @@ def _settings(job: Job) -> str:
     return ", ".join(filter(None, (_params_text(job), f"space {_space_name(job)}", budget)))
 
 
-def _best(leaderboard: Leaderboard) -> Iterator[Figure]:
-    for name, distributed in (("one device", False), ("distributed", True)):
-        best = leaderboard.best(distributed=distributed)
-        if best:
-            text, note = rate_with_error(best.examples_per_second), in_short(best.configuration)
-            if distributed and best.speedup:
-                note += f", {share(best.speedup)} times one device"
+def _answer(detail: JobDetail) -> Answer | None:
+    """Return the last answer of a search that goes on."""
+    ended = (e.body for e in reversed(detail.events) if isinstance(e.body, TrialEnded))
+    return next((each.answer for each in ended if each.answer), None)
+
+
+def _best(answer: Answer) -> Iterator[Figure]:
+    """Yield the leaders on one device and on several, with their ratios to the own settings."""
+    for name, leader in (("one device", answer.one_device), ("distributed", answer.several)):
+        if best := answer.entry(leader):
+            ratio = expected(share(best.ratio), answer)
+            note = f"{in_short(best.configuration)}, {ratio} times your own"
+            text = rate_with_error(best.examples_per_second)
             yield figure(text, f"{name}, examples per second", note=note)
 
 

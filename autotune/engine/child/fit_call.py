@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import keras
@@ -71,6 +72,7 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
             "steps": call.steps_per_epoch and int(call.steps_per_epoch),
             "batches": data.batches and min(steps or data.batches, data.batches),
             "callbacks": bool(callbacks),
+            "may_stop": any(map(_may_stop, callbacks)),
             "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
             "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
         },
@@ -91,6 +93,19 @@ def _in_batches(callback: Any) -> bool:
         hook in vars(callback) or getattr(kind, hook, None) is not getattr(usual, hook)
         for hook in _BATCH_HOOKS
     )
+
+
+def _may_stop(callback: Any) -> bool:
+    """Return whether a callback ends a training before its last epoch, as far as its class tells.
+
+    One that ends what has failed does not count.
+    """
+    if isinstance(callback, keras.callbacks.EarlyStopping):
+        return True
+    kinds = (each for each in type(callback).__mro__ if not each.__module__.startswith("keras."))
+    held = [each for holder in (callback, *kinds) for each in vars(holder).values()]
+    codes = (each.__code__ for each in held if isinstance(each, FunctionType))
+    return any("stop_training" in each.co_names for each in codes)
 
 
 def _data(data: Any) -> _Data:

@@ -39,7 +39,7 @@ def inspect(member: Member) -> None:
 
 def first_step(member: Member) -> None:
     """Have Keras make the first step of the `fit` that a script calls."""
-    _answer(member, make_first_step)
+    _answer(member, partial(make_first_step, inspect=partial(_of_script, member)))
 
 
 def _answer(member: Member, facts: Callable[[Member], dict[str, Any] | None]) -> None:
@@ -111,15 +111,19 @@ def _script_facts(member: Member) -> dict[str, Any]:
     with ExitStack() as stack:
         with generators.watching():
             of_fit = stack.enter_context(fit_reached(program))
-        calling = time.monotonic() - begun
-        found = _inspected(member, program, of_fit)
-        return {
-            "dataset_takes": ("batch_size",),
-            "calling_seconds": calling,
-            **_passing(found, generators),
-            **of_fit,
-            **_examples(program.script.call.x, of_fit, found),
-        }
+        of_fit["calling_seconds"] = time.monotonic() - begun
+        return _passing(_of_script(member, program, of_fit), generators)
+
+
+def _of_script(member: Member, program: ModuleType, of_fit: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known of the workload of a script, in its copy of the working folder."""
+    found = _inspected(member, program, of_fit)
+    return {
+        "dataset_takes": ("batch_size",),
+        **found,
+        **of_fit,
+        **_examples(program.script.call.x, of_fit, found),
+    }
 
 
 def _passing(facts: dict[str, Any], generators: OpenGenerators) -> dict[str, Any]:

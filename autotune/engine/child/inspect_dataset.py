@@ -40,7 +40,7 @@ _APART = 16
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_BACKLOG_SECONDS = 8.0
+_BACKLOG_SECONDS = 4.0
 """For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""

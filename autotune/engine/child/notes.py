@@ -90,8 +90,10 @@ class ScriptNotes:
         ):
             yield
 
-    def _strategy(self, *_: Any, **__: Any) -> None:
-        self.strategies += line_here(self._program)
+    def _strategy(self, strategy: Any, *_: Any, **__: Any) -> None:
+        # TensorFlow makes the one that stands for none by itself.
+        if "Default" not in type(strategy).__name__:
+            self.strategies += line_here(self._program)
 
     def _eagerness(self, *arguments: Any, **options: Any) -> None:
         if [*arguments, *options.values()][-1]:

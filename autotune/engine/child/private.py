@@ -26,6 +26,13 @@ def makes_own_function(model: Any) -> bool:
     return any(getattr(type(model), n, None) is not getattr(keras.Model, n, None) for n in names)
 
 
+def batches_of_validation(model: Any) -> int | None:
+    """Return how many batches the validation of a `fit` has; None without the name, or a number."""
+    iterator = getattr(model, "_eval_epoch_iterator", None)
+    batches = getattr(iterator, "num_batches", None)
+    return None if batches is None else int(batches)
+
+
 def draws_numbers(layer: Any) -> bool:
     """Return whether a layer draws random numbers; without the name, no layer is known to."""
     return bool(getattr(layer, "_seed_generators", ()))

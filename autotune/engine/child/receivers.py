@@ -10,6 +10,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from autotune.calls import MethodCall, ScriptNames
+from autotune.doctor.code.tree import PythonLoop
 
 FIT = "fit"
 MAIN = "__main__"
@@ -33,6 +34,15 @@ class Receivers:
         self._line = self._under_way[-1] if self._frames else 0
         self._globals = vars(sys.modules[MAIN])
         return [each for each in self._calls if self._is_kerass(each)]
+
+    def line_in_loop(self) -> int | None:
+        """Return the first line under way that stands in a loop, which may come to it again."""
+        frames = [*_frames_of(self._program, sys._getframe())]  # noqa: SLF001 - as above
+        lines = {each.f_lineno for each in frames}
+        loops = (each for each in ast.walk(self._tree) if isinstance(each, PythonLoop))
+        bodies = [(each.body[0].lineno, each.body[-1].end_lineno or 0) for each in loops]
+        inside = (line for line in lines if any(first <= line <= last for first, last in bodies))
+        return min(inside, default=None)
 
     def _is_kerass(self, call: MethodCall) -> bool:
         if call.line in self._noted:

@@ -115,7 +115,7 @@ def _ops(stage: Any) -> Iterator[str]:
 
 _FEW = 64
 """Examples of each pass where no Python code adds to what the stages show."""
-_SECONDS = 1.0
+_SECONDS = 0.5
 """Of the first pass where some does."""
 _END = b"end"
 _WORSE = (Change.NOTHING, Change.ORDER, Change.EXAMPLES)

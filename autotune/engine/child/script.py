@@ -135,26 +135,39 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def note(call: Any, receivers: Receivers) -> None:
-        line = next(iter(line_here(program)), None)
-        found.update(facts_of(call, line, receivers.fits_of_keras()))
-        found["fit"]["of"] = _receiver(program, line)
+        found.update(fit_under_way(program, call, receivers))
 
     notes = come_to_fit(program, run, note)
-    if type(program.script.call.model.distribute_strategy) is not type(
-        tf.distribute.get_strategy()
-    ):
+    if is_distributed(program.script.call.model):
         where = f" in line {notes.strategies[-1]}" if notes.strategies else ""
         raise ScriptFailed(
             f"The script makes a strategy{where} whose place no other can take.",
             "Remove it, or make a MirroredStrategy: autotune tries others in the place of that.",
         )
-    found["fit"] |= {
+    found["fit"] |= beside_fit(notes)
+    return found
+
+
+def fit_under_way(program: ModuleType, call: Any, receivers: Receivers) -> dict[str, Any]:
+    """Return what is known of the `fit` that a script has come to, beside model and data."""
+    line = next(iter(line_here(program)), None)
+    found = facts_of(call, line, receivers.fits_of_keras())
+    found["fit"] |= {"of": _receiver(program, line), "loop": receivers.line_in_loop()}
+    return found
+
+
+def beside_fit(notes: ScriptNotes) -> dict[str, Any]:
+    """Return what is known of a script beside its `fit`, as the facts of that have it."""
+    return {
         "eager": notes.eager[-1] if notes.eager else None,
         "own_strategy": max(notes.own_strategies, key=lambda e: bool(e["title"]), default=None),
         "network": next(iter(notes.network), None),
         "backend": os.environ.get("KERAS_BACKEND"),
     }
-    return found
+
+
+def is_distributed(model: Any) -> bool:
+    return type(model.distribute_strategy) is not type(tf.distribute.get_strategy())
 
 
 def come_to_fit(
@@ -291,6 +304,16 @@ class _Run:
         self.in_fit = True
         try:
             return _KERAS_FIT(given.pop("model"), **given)
+        finally:
+            self.in_fit = False
+
+    def later_calls(self, call: Any, callback: Any) -> None:
+        """Have Keras's `fit` go on for an epoch with one callback alone, which may end it."""
+        given = {**vars(call), "callbacks": [callback], "verbose": 0, "validation_freq": 1}
+        given["epochs"] = given["initial_epoch"] + 1
+        self.in_fit = True
+        try:
+            _KERAS_FIT(given.pop("model"), **given)
         finally:
             self.in_fit = False
 

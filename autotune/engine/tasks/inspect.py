@@ -38,7 +38,7 @@ from autotune.reason import (
     Raised,
 )
 from autotune.reason.sentences import death, reason_text
-from autotune.value import Scalar
+from autotune.value import Scalar, Value
 from autotune.workload import Factory, Script, Workload, WorkloadFacts
 
 E = TypeVar("E", bound=Exception)
@@ -124,8 +124,18 @@ class InspectionRequest(HostTask[WorkloadFacts]):
         return min(answers.values(), key=lambda facts: len(facts.uncertain))
 
 
+class FirstSteps(Value):
+    """What the first steps of a script's `fit` take, as the facts of its workload have it."""
+
+    first_step_seconds: float | None = None
+    own_step_seconds: float | None = None
+    between_seconds: float = 0.0
+    facts: WorkloadFacts | None = None
+    """The others; None where another process has to find them."""
+
+
 @dataclass(frozen=True)
-class FirstStepRequest(HostTask[float | None]):
+class FirstStepRequest(HostTask[FirstSteps]):
     """The first step of a script's `fit`, made by Keras with all that the script gives to it."""
 
     code = "autotune.engine.child.inspect:first_step"
@@ -142,10 +152,12 @@ class FirstStepRequest(HostTask[float | None]):
         return Limits(start=_START_SECONDS, window=self.seconds, whole=self.whole)
 
     def payload(self) -> Mapping[str, Any]:
-        return {"script": script_reader(self.workload.script)} if self.workload.script else {}
+        script = self.workload.script
+        seconds = min(self.seconds, _LOOKING_SECONDS)
+        return {"script": script_reader(script), "seconds": seconds} if script else {}
 
-    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> float | None:
-        """Return the seconds of the first call; None where it was not made to its end.
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> FirstSteps:
+        """Return the seconds of the first call, if it was made to its end, and of later ones.
 
         Raises:
             WorkloadError: The script does not come to its `fit`, or that fails by itself.
@@ -154,11 +166,17 @@ class FirstStepRequest(HostTask[float | None]):
             raise _error(answers[0]["complaint"], self.workload.script)
         slow = result.outcome is Outcome.HUNG and result.start_seconds is not None
         if answers or slow:
-            return result.first_step_seconds
+            later = answers[0]["facts"] if answers else {}
+            return FirstSteps(first_step_seconds=result.first_step_seconds, **later)
         raise _failure(self, result)
 
-    def not_offered(self) -> float | None:
-        return None
+    def together(self, answers: Mapping[Any, FirstSteps]) -> FirstSteps:
+        """Return that of one host, whose facts another process compares with the others'."""
+        first = super().together(answers)
+        return first if len(answers) == 1 else first.model_copy(update={"facts": None})
+
+    def not_offered(self) -> FirstSteps:
+        return FirstSteps()
 
 
 def inspected(engine: Engine, request: InspectionRequest) -> WorkloadFacts:
@@ -168,13 +186,13 @@ def inspected(engine: Engine, request: InspectionRequest) -> WorkloadFacts:
         WorkloadError: A factory does not fulfil its contract, or the script fails by itself.
         NothingMeasured: All of it together took too long.
     """
-    workload, seconds = request.workload, None
-    if workload.script:
-        began = engine.now()
-        first = FirstStepRequest(workload, request.seconds, request.whole)
-        seconds = engine.execute(first)
-        request = replace(request, whole=request.whole - (engine.now() - began))
-    return engine.execute(request).model_copy(update={"first_step_seconds": seconds})
+    if request.workload.script is None:
+        return engine.execute(request)
+    began = engine.now()
+    steps = engine.execute(FirstStepRequest(request.workload, request.seconds, request.whole))
+    rest = replace(request, whole=request.whole - (engine.now() - began))
+    facts = steps.facts or engine.execute(rest)
+    return facts.model_copy(update=steps.model_dump(exclude={"facts"}))
 
 
 def _failure(task: InspectionRequest | FirstStepRequest, result: RunResult) -> AutotuneError:

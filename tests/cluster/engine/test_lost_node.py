@@ -51,7 +51,7 @@ def test_a_search_goes_on_with_the_nodes_that_are_left(apart: Nodes, tmp_path: P
         tuner = Tuner(engine=engine, observer=loss)
         mine = tmp_path / "mine.py"
         factories = f"{mine}:model_fn", f"{mine}:dataset_fn"
-        limits = SearchOptions(budget=None, max_trials=12, diagnose=False)
+        limits = SearchOptions(max_trials=12, train_for="500h")
         result = tuner.tune(*factories, space=str(tmp_path / "space.yaml"), options=limits)
     assert any("goes on without" in text and "2 of 3 machines" in text for text in loss.notices)
     gangs = [t for t in result.trials if t.configuration.workers > 1]

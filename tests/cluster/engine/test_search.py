@@ -42,7 +42,7 @@ def test_a_search_runs_on_the_cluster_and_delivers_a_program(nodes: Nodes, tmp_p
         tmp_path,
         *("-m", "autotune", "tune", "mine.py:model_fn", "mine.py:dataset_fn"),
         *("--engine", nodes.url, "--space", "space.yaml", "--budget", "400s"),
-        *("--max-trials", "2", "--no-diagnose", "--out", "out", "--json"),
+        *("--max-trials", "8", "--train-for", "500h", "--out", "out", "--json"),
         PYTHONPATH=os.pathsep.join(filter(None, sys.path)),
     )
     result = json.loads(told)

@@ -20,7 +20,7 @@ from tests.cluster.ray_hosts import BIN, QUIET, ROOT
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
 WORKLOAD = "tiny_dense"
-LIMITS = SearchOptions(budget=1800, max_trials=2, diagnose=False)
+LIMITS = SearchOptions(budget=1800, max_trials=8, train_for="500h")
 """The trials end it, and no profile fills the rest: the budget is more than any machine needs."""
 
 

@@ -27,7 +27,7 @@ RESTARTS = 5
 """More than a unit has that works."""
 AS_USER = ("runuser", "-u", "autotune", "--")
 OPTIONS = SearchOptions(
-    max_trials=2, budget=SECONDS, strategies=("one_device",), global_batch=32, diagnose=False
+    max_trials=2, budget=SECONDS, train_for="500h", strategies=("one_device",), global_batch=32
 )
 
 

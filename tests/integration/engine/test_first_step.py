@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import FirstStepRequest
+from autotune.engine.tasks.inspect import FirstStepRequest, FirstSteps, InspectionRequest
 from autotune.errors import ScriptFailed
 
 from .conftest import in_script
@@ -25,7 +25,7 @@ def made():
     return model
 model = made()
 """
-FitStep = Callable[[str], float | None]
+FitStep = Callable[[str], FirstSteps]
 
 
 @pytest.fixture
@@ -103,8 +103,8 @@ def test_a_fit_that_trains_ends_after_its_first_step(
     fit_step: FitStep, tmp_path: Path, text: str
 ) -> None:
     """However long it would take; nothing that it saves lies in the user's folder."""
-    seconds = fit_step(text)
-    assert seconds
+    steps = fit_step(text)
+    assert steps.first_step_seconds
     assert [each.name for each in tmp_path.iterdir()] == ["my train.py"]
 
 
@@ -121,4 +121,76 @@ DEVICES = "tf.distribute.MirroredStrategy(devices=['GPU:0', 'GPU:97'])\nmodel.fi
 @pytest.mark.parametrize("text", [CLUSTER, DEVICES])
 def test_a_strategy_for_other_machines_is_not_tried(fit_step: FitStep, text: str) -> None:
     """By itself it would wait for them, or fail for the want of a device."""
-    assert fit_step(text) is None
+    assert fit_step(text) == FirstSteps()
+
+
+SLOW = """
+import time
+class Slow(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs): time.sleep(0.3)
+    def on_train_batch_end(self, batch, logs): time.sleep(2.0)
+def slowly(*row):
+    time.sleep(0.05)
+    return row
+typed = rows.map(lambda *row: tf.numpy_function(slowly, row, [tf.float32, tf.float64]))
+typed = typed.map(lambda a, b: (tf.ensure_shape(a, [8]), tf.ensure_shape(b, [1])))
+"""
+
+
+def test_later_steps_tell_what_a_step_takes_and_callbacks_what_an_epoch_adds(
+    fit_step: FitStep,
+) -> None:
+    """A step is timed without its callbacks, of which these take seconds."""
+    steps = fit_step(f"{SLOW}model.fit(x, y, 16, callbacks=[Slow()])")
+    assert steps.own_step_seconds is not None
+    assert steps.own_step_seconds < 2.0
+    assert steps.between_seconds >= 0.3
+
+
+def test_a_validation_is_reckoned_from_some_of_its_batches(fit_step: FitStep) -> None:
+    """It has eighty of 50 ms."""
+    steps = fit_step(f"{SLOW}model.fit(x, y, 16, validation_data=typed.batch(1))")
+    assert steps.between_seconds >= 0.5 * 80 * 0.05
+
+
+def test_a_step_that_takes_longer_than_it_is_worth_is_not_waited_for(fit_step: FitStep) -> None:
+    steps = fit_step(f"{SLOW}model.fit(typed.batch(40))")
+    assert steps.first_step_seconds
+    assert (steps.own_step_seconds, steps.facts) == (None, None)
+
+
+TWICE = """
+class Own(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs): self.model.stop_training = logs["loss"] < 0.1
+for epoch in range(3):
+    model.fit(x, y, 16, validation_split=0.2, callbacks=[Own()])
+"""
+STOPPING = "model.fit(rows.batch(8), epochs=90, callbacks=[keras.callbacks.EarlyStopping('loss')])"
+ON_CLOCKS = {"calling_seconds", "first_pass", "second_pass"}
+
+
+@pytest.mark.parametrize(("text", "epochs", "loop"), [(TWICE, 1, 14), (STOPPING, 90, None)])
+def test_a_run_up_to_the_fit_tells_what_another_would(
+    engine: LocalEngine, tmp_path: Path, fit_step: FitStep, text: str, epochs: int, loop: int | None
+) -> None:
+    found = fit_step(text).facts
+    other = engine.execute(InspectionRequest(in_script(tmp_path, HEAD + text)))
+    assert found
+    assert found.model_dump(exclude=ON_CLOCKS) == other.model_dump(exclude=ON_CLOCKS)
+    assert found.fit
+    assert (found.fit.epochs, found.fit.loop, found.fit.may_stop) == (epochs, loop, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BATCHES}model.fit(batches(), steps_per_epoch=3)",
+        "tf.distribute.get_strategy()\nmodel.fit(x, y)",
+        "with tf.distribute.MirroredStrategy().scope(): made().fit(x, y)",
+        "model.fit(rows.batch(8).cache())",
+    ],
+)
+def test_what_a_step_changes_is_inspected_in_another_process(fit_step: FitStep, text: str) -> None:
+    steps = fit_step(text)
+    assert steps.first_step_seconds
+    assert steps.facts is None

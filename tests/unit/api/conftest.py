@@ -60,7 +60,7 @@ def jobs(database: Database, registry: Registry, quotas: Quotas) -> Jobs:
 
 @pytest.fixture
 def asked() -> JobRequest:
-    return JobRequest(workload="digits")
+    return JobRequest(workload="digits", budget=180.0)
 
 
 @pytest.fixture

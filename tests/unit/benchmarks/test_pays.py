@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from autotune.answer import Verdict
 from autotune.config import Configuration
-from autotune.result import Verdict
 from benchmarks.pays.cases import Case, fixed
 from benchmarks.pays.figures import (
     LENGTHS,

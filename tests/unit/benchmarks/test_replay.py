@@ -7,16 +7,16 @@ from statistics import median
 
 import pytest
 
+from autotune.answer import Verdict
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.plain import Window
 from autotune.reason import Outcome
-from autotune.result import Verdict
 from autotune.workload import WorkloadFacts
+from benchmarks.pays.cases import Case, Scenario
+from benchmarks.pays.searches import Found, judged
 from benchmarks.replay import table as tables
 from benchmarks.replay.characters import CHARACTERS
-from benchmarks.replay.outcome import Job, Scenario, scored
-from benchmarks.replay.replay import replay
 from benchmarks.replay.table import FOLDER, Run, Table
 from benchmarks.replay.world import world_of
 
@@ -26,13 +26,8 @@ WAITING = {"handwriting", "ledger", "loads", "reviews", "scans", "verses"}
 RECORDED = [c.name for c in CHARACTERS if c.name in TABLES and not c.unseen]
 SOME = RECORDED[2::6]
 """A few tables, because the benchmark scores all of them."""
-AS_RECORDED = Scenario(name="as recorded")
-ALIKE = Scenario(name="nothing to gain", gain=0.0, seconds=90.0)
-GAINS = Scenario(name="a third to gain", gain=0.33, noise=0.03, seconds=180.0)
-
-
-def job(table: str, scenario: Scenario, seed: int = 0) -> Job:
-    return Job(table=table, scenario=scenario, seed=seed)
+HOUR = 3600.0
+WORLDS = [(name, world_of(tables.read(FOLDER / f"{name}.json.xz"))) for name in SOME]
 
 
 def run_at(rate: float, turn: int, configuration: Configuration | None = None) -> Run:
@@ -99,23 +94,25 @@ def test_every_table_can_be_recorded_again() -> None:
     assert {c.name for c in CHARACTERS if not c.unseen} - TABLES == WAITING
 
 
-def test_the_profile_gets_its_part_of_a_replayed_budget() -> None:
-    """What a search costs includes what it reserves, so it stays near its budget as a whole."""
-    world = world_of(tables.read(FOLDER / "conv.json.xz"))
-    found = replay(world, 100.0, seed=0)
-    assert max(each.elapsed for each in found.ended) < 100.0 * 0.85 + 10.0
-    assert found.seconds < 115.0
+def found(name: str, training: float, gain: float | None = None) -> Found:
+    scenario = Scenario(name="changed", gain=gain)
+    return judged(Case(table=name, scenario=scenario), training, 0)
 
 
-def test_searches_come_close_to_the_best() -> None:
-    """With three tenths of an exhaustive pass, most searches are within 5 % of the best."""
-    assert median(scored(job(name, AS_RECORDED)).share for name in SOME) >= 0.95
+def test_long_trainings_come_close_to_the_best() -> None:
+    """Most searches for a training of four hours are within 5 % of the best."""
+    shares = [world.rates[found(name, 4 * HOUR).recommended] / world.best for name, world in WORLDS]
+    assert median(shares) >= 0.95
 
 
 def test_equal_worlds_are_not_distributed() -> None:
-    verdicts = [scored(job(name, ALIKE)).verdict for name in SOME]
+    verdicts = [found(name, HOUR, gain=0.0).verdict for name in SOME]
     assert Verdict.DISTRIBUTE not in verdicts
 
 
 def test_a_large_gain_is_found() -> None:
-    assert {scored(job(name, GAINS)).verdict for name in SOME} == {Verdict.DISTRIBUTE}
+    assert {found(name, 12 * HOUR, gain=0.5).verdict for name in SOME} == {Verdict.DISTRIBUTE}
+
+
+def test_a_training_of_a_second_is_not_searched_for() -> None:
+    assert {found(name, 1.0).trials for name in SOME} == {0}

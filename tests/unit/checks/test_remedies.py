@@ -28,7 +28,7 @@ def advice(
     rules: tuple[Rule, ...] = (),
 ) -> Advice:
     limits = tuple(Limit(strategy="one_device", rule=each, configurations=1) for each in rules)
-    found = Candidates(configurations=configurations, limits=limits, batch_matched={})
+    found = Candidates(configurations=configurations, limits=limits)
     [mine] = [each for each in advise(facts, found, rates or {}) if each.remedy is remedy]
     return mine
 
@@ -102,14 +102,14 @@ def test_what_means_nothing_for_a_workload_is_not_told(
     remedy: Remedy, facts: WorkloadFacts
 ) -> None:
     """A factory that batches maps whole batches; a script has none that takes its share."""
-    found = Candidates(configurations=EVERY, limits=(), batch_matched={})
+    found = Candidates(configurations=EVERY, limits=())
     assert remedy not in {each.remedy for each in advise(facts, found, {})}
 
 
 def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
     many = ALONE.but(py_dataset_workers=4)
-    found = Candidates(configurations=(ALONE, many), limits=(), batch_matched={})
+    found = Candidates(configurations=(ALONE, many), limits=())
     rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
     told = {each.remedy: each.tried for each in advise(facts, found, rates)}
     assert Remedy.PARALLEL_CALLS not in told

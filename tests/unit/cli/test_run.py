@@ -69,6 +69,13 @@ def test_an_option_of_the_program_is_told_where_to_stand() -> None:
     assert (done.exit_code, "autotune run DIR -- --epochs 3" in done.stderr) == (2, True)
 
 
+def test_an_option_of_a_search_is_refused_where_there_is_a_result(alone: Path) -> None:
+    """It would do nothing, and may be meant for the program."""
+    done = run("run", alone, "--budget", "3min")
+    assert done.exit_code == 2
+    assert "--budget is of a search" in done.stderr
+
+
 def test_hosts_are_for_ssh_alone(workers: Path) -> None:
     with pytest.raises(UsageError, match="slurm chooses them"):
         command_for(workers, [], "slurm", hosts="a,b")

@@ -39,7 +39,7 @@ def result() -> Result:
     """A gang that wins, with a certificate, a diagnosis and a failure."""
     engine = FakeEngine(speed, between=0.02)
     factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
-    options = SearchOptions(budget=None, max_trials=16)
+    options = SearchOptions(budget=None, max_trials=40)
     found = autotune(*factories, space="cpu", options=options, engine=engine)
     assert found.certificate
     assert found.diagnosis

@@ -16,7 +16,7 @@ budget = "90s"
 max-trials = 4
 strategies = ["mirrored", "one_device"]
 model-arg = {units = 512, deep = true}
-diagnose = false
+profile = true
 margin = 0.1
 resume = true
 
@@ -46,7 +46,7 @@ def test_each_source_overrides_the_one_before(
     assert rows["--budget"] == ("90s", file)
     assert rows["--strategies"] == ("mirrored,one_device", file)
     assert rows["--model-arg"] == ("units=512,", f"deep=True  {file}")
-    assert rows["--diagnose"] == ("false", file)
+    assert rows["--profile"] == ("true", file)
     assert rows["--resume"] == ("true", file)
     assert rows["--max-trials"] == ("7", "AUTOTUNE_MAX_TRIALS")
     assert rows["--margin"] == ("0.3", "command line")

@@ -44,6 +44,7 @@ def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) 
         ("one\ntwo", "one"),
         ("", "(no message)"),
         ("in user code:\n\n    File x, line 2\n\n    ValueError: odd\n", "ValueError: odd"),
+        ("in user code:\n\n    File x, line 2\n\n    TypeError: odd\n", "odd"),
         ("Exception encountered when calling Dense.call().\n\n\x1b[1mbad\x1b[0m\n\nArgs", "bad"),
     ],
 )

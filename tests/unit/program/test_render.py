@@ -276,3 +276,23 @@ def test_imports_are_merged_and_sorted() -> None:
         "import keras\nimport tensorflow as tf\n"
         "from mine import make as model_fn\nfrom mine import model_fn"
     )
+
+
+@pytest.mark.parametrize(
+    ("fit", "default", "told"),
+    [
+        (None, "epochs=7", ""),
+        (FitFacts(line=4, epochs=3, data=FitData.ARRAYS), "epochs=7", "It makes 7 epochs, as was"),
+        (FitFacts(line=4, epochs=3, data=FitData.ARRAYS, loop=3), "verbose=None", "3 epochs, as"),
+    ],
+)
+def test_the_epochs_that_were_asked_for_are_the_programs(
+    fit: FitFacts | None, default: str, told: str
+) -> None:
+    """But for each turn of a loop, which has its own."""
+    mine = by_import()
+    workload = script_workload(Script(path="m.py")) if fit else Workload(model=mine, dataset=mine)
+    asked = workload.model_copy(update={"epochs": 7})
+    text = render(ONE, asked, WorkloadFacts(examples=64, fit=fit), CPUS).train
+    assert f"__doc__, {default}" in text
+    assert told in text

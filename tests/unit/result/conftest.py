@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -16,13 +16,12 @@ from autotune.config import Configuration
 from autotune.plain import Window
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
-from autotune.result import Result, Verdict
-from autotune.result.leaderboard import Entry, Leaderboard
-from autotune.result.verdict import Decision, Evidence, VerdictOutcome
+from autotune.result import Result
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
+from tests.answers import answer_of
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 
@@ -60,50 +59,31 @@ TRIALS = (
 """A search: two measured, one that crashed, and the two again, twice."""
 
 
-def table_of(trials: Iterable[Trial]) -> tuple[Entry, ...]:
-    """Return a table of some trials; a search has a narrower one, from its posterior."""
-    return tuple(Leaderboard(trials).rows())
-
-
 @pytest.fixture
 def plan() -> Plan:
     request = TuningRequest(workload=WORKLOAD, space="quick", out=Path("out"))
     return dry_run(request, FakeEngine(lambda _: 1.0))
 
 
-GAIN = Interval(low=1.21, value=1.42, high=1.66)
 RESULT = Result(
     configuration=PAIR,
-    verdict=Verdict.DISTRIBUTE,
-    evidence=Evidence(
-        outcome=VerdictOutcome.GAIN,
-        decision=Decision(
-            verdict=Verdict.DISTRIBUTE, challenger=PAIR, gain=GAIN, faster=0.999, none=0.001
-        ),
-        default=Configuration(),
-    ),
-    examples_per_second=Interval(low=1300, value=1425, high=1560),
-    best_distributed_speedup=GAIN,
-    one_device=ALONE,
-    best_distributed=PAIR,
-    gain_over_yours=None,
+    answer=answer_of(TRIALS, PAIR, ALONE),
     script="print('trained')\n",
     launch=None,
     trials=TRIALS,
-    compared=table_of(TRIALS),
     workload=WORKLOAD,
     facts=FAKE_FACTS,
     machine=FAKE_MACHINE,
     study="digits",
-    seed=0,
-    seconds=75.0,
 )
 
 
-def changed(**changes: Any) -> Result:
-    fields = {"compared": table_of(changes.get("trials", TRIALS)), **changes}
-    kept = Result.model_fields.keys() - fields.keys() - {"global_batch"}
-    return Result(**{name: getattr(RESULT, name) for name in kept}, **fields)
+def changed(*, told: Mapping[str, Any] | None = None, **changes: Any) -> Result:
+    """Return it with other fields, and an answer that follows from these but for what is told."""
+    trials = changes.get("trials", TRIALS)
+    chosen = changes.get("configuration", PAIR)
+    answer = answer_of(trials, chosen, **{"own": ALONE, **(told or {})})
+    return RESULT.model_copy(update={"answer": answer, **changes})
 
 
 VOID = {"meta", "link", "br", "img", "hr", "input", "wbr"}

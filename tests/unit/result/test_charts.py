@@ -11,7 +11,7 @@ from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.result import Result, charts
-from autotune.result.leaderboard import ITSELF
+from autotune.result.batches import ITSELF
 from autotune.result.view import ResultView
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval
@@ -42,7 +42,7 @@ def test_the_best_stands_first_and_once() -> None:
     found = drawn(RESULT)
     assert [each.entry.configuration.distributed for each in found.rows] == [True, False]
     assert [each.chosen for each in found.rows] == [True, False]
-    pair, alone = (found.scale.reach(each.entry.speedup) for each in found.rows)
+    pair, alone = (found.scale.reach(each.entry.ratio) for each in found.rows)
     assert place(alone.at) < place(pair.at)
     assert place(pair.low) < place(pair.at) < place(pair.high)
     assert alone.low == alone.at == alone.high == found.scale.at(1.0)
@@ -67,7 +67,7 @@ def test_what_is_not_drawn_stands_in_a_table() -> None:
     )
     found = drawn(changed(trials=(*RESULT.trials, *more)))
     assert len(found.rows) == charts.SHOWN
-    assert ITSELF in [each.entry.speedup for each in found.rows]
+    assert ITSELF in [each.entry.ratio for each in found.rows]
     told = [each.entry.configuration for each in (*found.rows, *found.rest)]
     assert len(told) == len(set(told)) == 52
     assert found.rest[-1].entry.configuration.per_replica_batch == 150
@@ -118,7 +118,7 @@ def weighed(learning: Learning | None) -> Result:
         for i, (batch, rate) in enumerate(rates.items())
     ]
     facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
-    return changed(trials=tuple(trials), facts=facts, one_device=own, configuration=own)
+    return changed(trials=tuple(trials), facts=facts, configuration=own, told={"own": own})
 
 
 def test_a_batch_is_drawn_by_its_time_to_the_same_loss() -> None:
@@ -132,7 +132,7 @@ def test_a_batch_is_drawn_by_its_time_to_the_same_loss() -> None:
     assert last.time.low < last.time.value < last.time.high
     text = result.report()
     assert "32 <small><b>your own</b></small>" in text
-    assert text.index("Compared with one device") < text.index(
+    assert text.index("Compared with your own settings") < text.index(
         "Time to the same loss with each batch"
     )
 
@@ -144,7 +144,7 @@ def test_no_batch_is_drawn_where_nothing_is_known(learning: Learning | None) -> 
 
 
 def test_the_same_factor_is_the_same_distance() -> None:
-    """Twice as fast is as far from one device as half as fast; what lies beyond is at the edge."""
+    """Twice as fast is as far as half as fast; what lies beyond is at the edge."""
     scale = charts.Scale(0.25, 4)
     half, one, twice = (place(scale.at(each)) for each in (0.5, 1, 2))
     assert one - half == pytest.approx(twice - one, abs=0.02)

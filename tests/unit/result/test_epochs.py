@@ -11,9 +11,7 @@ from autotune.result.epochs import target_lines
 from autotune.stats.intervals import Interval
 from autotune.text import parse_seconds, roughly
 
-from .conftest import GANG, changed, step
-
-RATE = Interval(low=900.0, value=1000.0, high=1100.0)
+from .conftest import GANG, changed, make_trial, step
 
 
 def predicted(hosts: int, seconds: float) -> Predicted:
@@ -40,13 +38,13 @@ def test_a_target_is_compared_with_what_is_predicted(asked: str, more: list[str]
     """As recommended first, then on the fewest machines, then by how much nothing reaches it."""
     result = changed(
         options=SearchOptions(epoch_in=asked, price=2.0),
-        examples_per_second=RATE,
+        trials=(make_trial(0), make_trial(1, GANG)),
+        configuration=GANG,
         facts=changed().facts.model_copy(update={"examples": 100_000}),
-        best_distributed=GANG,
         diagnosis=DIAGNOSIS,
     )
     first, *others = target_lines(result)
-    now = "An epoch of 100,000 examples takes 1 min 40 s (1 min 31 s to 1 min 51 s) as recommended"
+    now = "An epoch of 100,000 examples takes 1 min 40 s (1 min 31 s to 1 min 50 s) as recommended"
     assert first == f"{now}; {roughly(parse_seconds(asked))} were asked for."
     assert all(text in line for text, line in zip(more, others, strict=True))
 
@@ -54,7 +52,7 @@ def test_a_target_is_compared_with_what_is_predicted(asked: str, more: list[str]
 def test_nothing_is_predicted_from_one_machine() -> None:
     facts = changed().facts.model_copy(update={"examples": 100_000})
     options = SearchOptions(epoch_in="1min")
-    *_, last = target_lines(changed(options=options, examples_per_second=RATE, facts=facts))
+    *_, last = target_lines(changed(options=options, facts=facts))
     assert "a search on at least two:" in last
     assert not [*target_lines(changed())]
 

@@ -25,14 +25,12 @@ def test_peaks_that_say_nothing_are_not_extrapolated(peaks: dict[int, float]) ->
     assert largest_batch(peaks, 11 * GIB) is None
 
 
-@pytest.mark.parametrize(("diagnose", "budget"), [(True, 60.0), (False, 60.0), (True, None)])
-def test_a_diagnosis_for_which_no_time_was_left_is_told(
-    *, diagnose: bool, budget: float | None
-) -> None:
-    """Only where one was asked for, and time was bounded."""
-    options = SearchOptions(diagnose=diagnose, budget=budget)
-    told = RESULT.model_copy(update={"diagnosis": None, "options": options}).reasons
-    assert any("No time was left" in each for each in told) is (diagnose and budget is not None)
+@pytest.mark.parametrize("profile", [True, False])
+def test_a_profile_for_which_no_time_was_left_is_told(*, profile: bool) -> None:
+    """Only where one was asked for."""
+    update = {"diagnosis": None, "options": SearchOptions(profile=profile)}
+    told = RESULT.model_copy(update=update).reasons
+    assert any("No time was left" in each for each in told) is profile
 
 
 def test_slow_callbacks_and_accumulated_gradients_are_told() -> None:
@@ -40,7 +38,7 @@ def test_slow_callbacks_and_accumulated_gradients_are_told() -> None:
     own = Configuration()
     mine = make_trial(0, own, callback_seconds=(("Logger", 0.02),))
     facts = changed().facts.model_copy(update={"accumulated_steps": 3})
-    found = changed(trials=(mine,), configuration=own, best_distributed=None, facts=facts).reasons
+    found = changed(trials=(mine,), configuration=own, facts=facts, told={"own": own}).reasons
     assert "Callbacks limit a step with your own settings: callback Logger: 20 of 32 ms." in found
     assert any(each.startswith("An update sees 3 batches") for each in found)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autotune.answer import Ended
 from autotune.checks.certificate import Certificate, see, undecided
 from autotune.config import Configuration
 from autotune.errors import OutputError
@@ -34,8 +35,8 @@ def test_it_tells_all_that_somebody_who_was_not_there_needs() -> None:
     assert f"{answer.text} {more.text}" == DIAGNOSED.summary
     text = " ".join(found.text.split())
     for told in (
-        "1.21 to 1.66",
-        "Run-to-run variation was not measured; 6% is assumed.",
+        "1.45 (1.32 to ",
+        "Run-to-run variation is 5% (standard deviation, from no repeat and a prior of 6%).",
         "Worker 1 was killed by SIGSEGV.",
         "waiting for input",
         "it pays from a per-replica batch of about 300",
@@ -136,12 +137,10 @@ def test_a_page_leaves_out_what_there_is_nothing_of() -> None:
     bare = changed(
         trials=(make_trial(0),),
         configuration=Configuration(per_replica_batch=128),
-        best_distributed=None,
-        examples_per_second=None,
-        interrupted=True,
+        told={"ended": Ended.INTERRUPTED},
     )
     text = " ".join(read(bare).text.split())
-    assert "stopped early; these are" in text
+    assert "The search was interrupted." in text
     for heading in ("Where the time goes", "pruned, skipped or failed"):
         assert heading not in text
 
@@ -175,11 +174,11 @@ def test_a_cell_shows_answers_plot_code_and_report() -> None:
     hostile = Message(text="<script>alert(1)</script>")
     trials = tuple(each.model_copy(update={"reason": hostile}) for each in RESULT.trials)
     html = RESULT.model_copy(update={"trials": trials})._repr_html_()
-    for told in ("Distribute: ", "recommended", "1.42 times (", "&lt;script&", "<circle"):
+    for told in ("Distribute: ", "recommended", "1.45 (", "&lt;script&", "<circle"):
         assert told in html
     assert RESULT.script in unescape(html)
     assert "<script" not in html
     assert "http" not in html
     (report,) = re.findall(r'href="data:text/html;base64,([^"]+)"', html)
-    assert b"<h1>Distribute: " in b64decode(report)
+    assert b"<h1>Training takes " in b64decode(report)
     assert len(html) < 200_000

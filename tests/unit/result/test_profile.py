@@ -79,7 +79,7 @@ STEPS = {
 def lines(
     found: Breakdown, facts: WorkloadFacts, rates: dict[Configuration, Rated] | None = None
 ) -> list[str]:
-    here = Candidates(configurations=(found.configuration,), limits=(), batch_matched={})
+    here = Candidates(configurations=(found.configuration,), limits=())
     return [where_it_goes(found) or "", *limits(found, facts, advise(facts, here, rates or {}))]
 
 

@@ -9,21 +9,18 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from autotune.config import Configuration
-from autotune.result import Result, Verdict
-from autotune.result.answer import settings
-from autotune.result.verdict import Decision, Evidence, VerdictOutcome
-from autotune.stats.intervals import Interval
+from autotune.answer import Because, Ended, Further, Verdict
+from autotune.errors import ConfigurationError
+from autotune.length import Length, Source
+from autotune.result import Result
+from autotune.text import roughly
 
 from .conftest import ALONE, RESULT, changed, make_trial
 
-TWO = Configuration(strategy="mirrored", replicas_per_worker=2)
 
-
-def saying(outcome: VerdictOutcome, configuration: Configuration = ALONE, **known: Any) -> Result:
-    decision = Decision(verdict=Verdict.UNDECIDED)
-    evidence = Evidence(**{"outcome": outcome, "decision": decision, "default": ALONE, **known})
-    return RESULT.model_copy(update={"evidence": evidence, "configuration": configuration})
+def saying(**told: Any) -> Result:
+    answer = RESULT.answer.model_copy(update=told)
+    return RESULT.model_copy(update={"answer": answer, "configuration": answer.recommended})
 
 
 def test_plain_data_goes_through_json() -> None:
@@ -32,7 +29,8 @@ def test_plain_data_goes_through_json() -> None:
     assert json.loads(json.dumps(found)) == found
     assert found["verdict"] == "distribute"
     assert found["configuration"]["strategy"] == "mirrored"
-    assert found["best_distributed_speedup"] == {"low": 1.21, "value": 1.42, "high": 1.66}
+    assert found["gain_over_yours"]["value"] == pytest.approx(1.45)
+    assert found["examples_per_second"]["value"] == 1450.0
     assert len(found["trials"]) == len(RESULT.trials)
     assert "windows" not in found["trials"][0]
     endless = changed(trials=(make_trial(0, error=float("inf")),)).to_dict()
@@ -49,76 +47,59 @@ def test_what_is_printed_and_saved_fits_the_schema(tmp_path: Path) -> None:
     assert not fits.is_valid({**saved, "trials": [], "verdict": "perhaps"})
 
 
-@pytest.mark.parametrize(
-    ("adjective", "worse", "better"),
-    [
-        ("fast", "slower", "faster"),
-        ("cheap", "dearer", "cheaper"),
-        ("fast to the same loss", "slower to the same loss", "faster to the same loss"),
-        ("accurate", "less accurate", "more accurate"),
-    ],
-)
-def test_what_is_worse_is_said_of_what_is_compared(adjective: str, worse: str, better: str) -> None:
-    """Dearer is not slower; what ran is told apart from what is proved."""
-    told = saying(VerdictOutcome.SLOWER, adjective=adjective).summary
-    assert f"that ran was {worse}." in told
-    proved = saying(VerdictOutcome.PROVED_SLOWER, adjective=adjective).summary
-    assert f"no distributed configuration can be {better}." in proved
+def test_the_first_line_is_time() -> None:
+    """Of the training with and without the recommendation; the ratio stands in the table alone."""
+    first, *others = saying().summary.split(". ")
+    assert first == "Training takes 40 min instead of 1 h, after 1 min 15 s of search"
+    assert others[0].startswith("Distribute: MirroredStrategy with 2 replicas gains 3% or more")
+    assert "(97% sure)" in others[0]
+    assert "times" not in saying().summary
+    kept = saying(recommended=ALONE, verdict=Verdict.ONE_DEVICE, because=Because.NOT_FASTER)
+    assert kept.summary.startswith("Training takes 1 h with the settings closest to your own in")
 
 
-def test_an_answer_that_is_not_sure_tells_what_it_rests_on() -> None:
-    """The likelier side, its probability, what either may lose, and the budget that settles it."""
-    open_ = Decision(
-        verdict=Verdict.UNDECIDED,
-        challenger=TWO,
-        gain=Interval(low=0.97, value=1.12, high=1.3),
-        faster=0.916,
-        none=0.6,
-        staying=0.023,
-        distributing=0.0004,
-        more_seconds=465.0,
-    )
-    told = saying(VerdictOutcome.LIKELIER_DISTRIBUTE, TWO, decision=open_).summary
-    assert told.startswith("Not sure yet, probably distribute: MirroredStrategy with 2 replicas")
-    assert "1.12 times (0.97 to 1.30) as fast as the best single device" in told
-    assert "With a probability of 92% it is faster than every configuration on" in told
-    assert "Distributing is expected to lose less than 0.1%, staying 2.3%" in told
-    assert "search for a further 8min to be sure" in told
-    stay = saying(VerdictOutcome.LIKELIER_STAY, decision=open_).summary
-    assert stay.startswith("Not sure yet, probably stay on one device: ")
-    assert "With a probability of 60% none gains 3% or more" in stay
-    assert "Staying is expected to lose 2.3%, distributing less than 0.1%" in stay
+def test_what_is_only_expected_or_assumed_is_said() -> None:
+    """Where the own settings did not run, and where nothing says how long the training is."""
+    expected = saying(base=None).summary
+    assert expected.startswith("Training is expected to take 40 min")
+    assert "Your own settings did not run" in expected
+    assert "An hour is assumed" in expected
+    known = Length(source=Source.SCRIPT, examples=1e6, seconds=None, at_most=True)
+    assert "takes at most 40 min" in saying(length=known).summary
+    assert "assumed" not in saying(length=known).summary
 
 
 @pytest.mark.parametrize(
-    ("outcome", "faster", "words"),
+    ("ended", "saves", "told"),
     [
-        (VerdictOutcome.LIKELIER_DISTRIBUTE, 0.4, "Not sure yet, meanwhile distribute: "),
-        (VerdictOutcome.LIKELIER_STAY, 0.4, "Not sure yet, meanwhile stay on one device: "),
-        (VerdictOutcome.LIKELIER_DISTRIBUTE, 1.0, "With a probability of 99% it is faster than"),
+        (Ended.LIMIT, 600.0, "The limit ended the search; a further 2 min of search would be"),
+        (Ended.INTERRUPTED, 600.0, "interrupted; a further 2 min of search would be expected"),
+        (Ended.PAID, 30.0, "More search would not pay: a further 2 min would be expected to save"),
     ],
 )
-def test_no_side_is_called_likelier_or_surer_than_it_is(
-    outcome: VerdictOutcome, faster: float, words: str
-) -> None:
-    """What may lose less is recommended meanwhile; a probability was drawn, and is none of 1."""
-    open_ = Decision(verdict=Verdict.UNDECIDED, challenger=TWO, faster=faster, none=0.3)
-    assert words in saying(outcome, decision=open_).summary
+def test_what_more_search_would_save_is_told(ended: Ended, saves: float, told: str) -> None:
+    verdict = Verdict.ONE_DEVICE if ended is Ended.PAID else Verdict.UNDECIDED
+    text = saying(
+        ended=ended,
+        verdict=verdict,
+        because=Because.NOT_SURE,
+        recommended=ALONE,
+        further=Further(seconds=120.0, saves=saves),
+        probability=0.4,
+    ).summary
+    assert told in text
+    assert f"save {roughly(saves)}" in text
+    assert ("Not sure yet: " in text) is (verdict is Verdict.UNDECIDED)
+    assert "a gain of 3% or more is only 60% likely" in text
 
 
-@pytest.mark.parametrize(
-    ("low", "why"),
-    [
-        (0.9, "no others on one device were significantly better"),
-        (1.9, "another batch seems better, but few runs show it"),
-    ],
-)
-def test_own_settings_are_kept_for_what_the_table_shows(low: float, why: str) -> None:
-    larger = ALONE.taking({"per_replica_batch": 256})
-    seen = Interval(low=low, value=2.9, high=4.3)
-    entry = RESULT.compared[0].model_copy(update={"configuration": larger, "speedup": seen})
-    trials = (make_trial(0), make_trial(1, larger))
-    kept = saying(VerdictOutcome.LIKELIER_STAY).model_copy(
-        update={"compared": (entry,), "trials": trials}
-    )
-    assert settings(kept).endswith(f"; {why}.")
+def test_no_probability_is_said_to_be_one() -> None:
+    assert "(99% sure)" in saying(probability=1.0).summary
+
+
+def test_a_result_of_an_earlier_version_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    folder = RESULT.save(tmp_path)
+    path = folder / "result.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema_version": 1}))
+    with pytest.raises(ConfigurationError, match="or search again"):
+        Result.load(folder)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from autotune import ConfigurationError, Interval, OutputError, Verdict, load_configuration
+from autotune import ConfigurationError, OutputError, load_configuration
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.result.saved import (
@@ -20,6 +20,8 @@ from autotune.result.saved import (
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE
 from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
+from tests.answers import answer_of
+from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 
 FACTS = {"learning": fake_learning(64.0), "model_takes": ("units",)}
@@ -29,19 +31,20 @@ def saved(workload: Workload = WORKLOAD) -> SavedConfiguration:
     configuration = Configuration(
         strategy="mirrored", replicas_per_worker=2, cache="memory", arguments=(("units", 8),)
     )
+    alone = Configuration(per_replica_batch=64)
+    rates = {alone: 80.0, configuration: 100.123456}
+    trials = [
+        ended_trial(n, configuration=c, examples_per_second=rate)
+        for n, (c, rate) in enumerate(rates.items())
+    ]
     return SavedConfiguration(
         autotune="0.1.0",
-        verdict=Verdict.DISTRIBUTE,
         configuration=configuration,
-        one_device=Configuration(per_replica_batch=64),
-        best_distributed=configuration,
+        answer=answer_of(trials, configuration, alone),
         margin=0.1,
-        examples_per_second=Interval(low=90, value=100.123456, high=110),
-        best_distributed_speedup=Interval(low=1.1, value=1.2, high=1.3),
         workload=workload,
         facts=FAKE_FACTS.model_copy(update=FACTS),
         machine=FAKE_MACHINE,
-        seed=0,
     )
 
 
@@ -76,7 +79,7 @@ def test_the_file_is_short_enough_to_be_committed() -> None:
         "cache": "memory",
         "arguments": {"units": 8},
     }
-    assert "examples_per_second: {low: 90.0, value: 100.1, high: 110.0}\n" in text
+    assert "examples_per_second: {low: 91.02, value: 100.1, high: 110.1}\n" in text
     assert read["measured_on"]["cores"] == FAKE_MACHINE.cpus
     assert read["workload"]["model_fn"] == WORKLOAD.model.short_name
 

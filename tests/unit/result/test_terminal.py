@@ -8,46 +8,42 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from autotune.answer import Ended, Further, NotTaken, Verdict
 from autotune.config import describe
 from autotune.plan import AxisPlan, Plan
 from autotune.reason import Message, Outcome
 from autotune.result.files import written
-from autotune.result.leaderboard import ITSELF
 from autotune.result.terminal import plan_text, result_text
 from autotune.space.origin import Origin
-from autotune.stats.intervals import Interval
 from autotune.workload import Factory, FitCall, FitFacts
 from tests.drawing import draw
 
-from .conftest import ALONE, RESULT, changed, make_trial, table_of
+from .conftest import ALONE, RESULT, changed, make_trial
 
 OUT = Path("out")
-AHEAD = Interval(low=1.1, value=1.2, high=1.3)
 
 
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_the_verdict_comes_first_and_nothing_is_too_wide(width: int) -> None:
-    """The first thing to read is the answer; where a row has no room, its name stands below."""
+    """The first thing to read is the time; where a row has no room, its name stands below."""
     text = draw(result_text(RESULT, OUT), width)
     lines = [line.rstrip() for line in text.splitlines()]
-    assert text.startswith("Distribute: MirroredStrategy")
+    assert text.startswith("Training takes 40 min instead of 1 h,")
     assert max(map(len, lines)) <= width
     found = next(i for i, line in enumerate(lines) if line.startswith("recommended"))
     name = "  Mirrored x2, batch 2x64, reduction one_device"
     assert lines[found].endswith(name) if width == 160 else lines[found + 1] == name
     assert "±" in lines[found]
-    assert "1.44 (" in lines[found]
+    assert "1.45 (" in lines[found]
 
 
 def test_the_answer_takes_fifteen_lines() -> None:
-    """Whether to distribute, the settings with their gain, the table, the commands; no more."""
+    """The time, the verdict, the settings, the table, the commands; no more."""
     measured = changed(trials=tuple(each for each in RESULT.trials if each.measured))
-    gain = Interval(low=1.1, value=1.27, high=1.4)
-    told = measured.model_copy(update={"gain_over_yours": gain})
-    text = draw(result_text(told, Path("autotune-out")), 80)
+    text = draw(result_text(measured, Path("autotune-out")), 80)
     assert len(text.rstrip().splitlines()) <= 15
-    assert "Settings: " in text
-    assert "1.27 times (1.10 to 1.40) as fast as your own" in " ".join(text.split())
+    assert "Settings: Mirrored x2, batch 2x64" in text
+    assert text.count("1.45") == 1
 
 
 def test_what_the_table_of_failures_shows_is_not_told_again() -> None:
@@ -68,18 +64,28 @@ def test_every_strategy_and_what_is_recommended_has_a_row(last: str) -> None:
 
 
 def test_what_others_are_compared_with_has_a_row() -> None:
-    """Though other single devices stand higher, whose batches are not shown to pay."""
+    """Though other single devices stand higher; those above the recommended one say why."""
     others = [
-        make_trial(20 + n, ALONE.but(per_replica_batch=256 + n), examples_per_second=1200.0)
+        make_trial(20 + n, ALONE.but(per_replica_batch=256 + n), examples_per_second=1600.0)
         for n in range(3)
     ]
-    trials = (*RESULT.trials, *others)
-    rows = [
-        row.model_copy(update={"speedup": ITSELF if row.configuration == ALONE else AHEAD})
-        for row in table_of(trials)
-    ]
-    text = draw(result_text(changed(trials=trials, compared=tuple(rows)), OUT), 160)
-    assert any(line.rstrip().endswith(" 1.00  one device, batch 128") for line in text.split("\n"))
+    found = changed(trials=(*RESULT.trials, *others))
+    entries = tuple(
+        e.model_copy(update={"not_taken": NotTaken.BATCH if e.ratio.value > 1.5 else None})
+        for e in found.answer.entries
+    )
+    answer = found.answer.model_copy(update={"entries": entries})
+    text = draw(result_text(found.model_copy(update={"answer": answer}), OUT), 160)
+    lines = [line.rstrip() for line in text.split("\n")]
+    assert any(line.endswith(" 1.00  one device, batch 128 (your own)") for line in lines)
+    assert sum("(its batch is not shown to pay)" in line for line in lines) == 3
+
+
+def test_a_ratio_to_what_did_not_run_is_marked() -> None:
+    """As expected, never as measured."""
+    found = changed(told={"base": None})
+    assert "~1.45 (" in draw(result_text(found, OUT), 160)
+    assert "~1.45 (" in found.report()
 
 
 def test_what_trains_wrongly_is_not_called_measured() -> None:
@@ -132,14 +138,16 @@ def test_several_workers_are_started_by_their_launcher(tmp_path: Path) -> None:
 
 def test_a_search_that_may_go_on_says_how() -> None:
     """Interrupted, or with the budget that would do, which is that of the second search alone."""
-    decision = RESULT.evidence.decision.model_copy(update={"more_seconds": 525.0})
-    evidence = RESULT.evidence.model_copy(update={"decision": decision})
-    stopped = draw(result_text(RESULT.model_copy(update={"interrupted": True}), OUT), 160)
-    short = draw(result_text(RESULT.model_copy(update={"evidence": evidence}), OUT), 160)
+    open_ = {
+        "verdict": Verdict.UNDECIDED,
+        "ended": Ended.LIMIT,
+        "further": Further(seconds=525.0, saves=900.0),
+    }
+    stopped = draw(result_text(changed(told={"ended": Ended.INTERRUPTED}), OUT), 160)
     assert "run the same command with --resume\n" in stopped
+    short = draw(result_text(changed(told=open_), OUT), 160)
     assert "run the same command with --resume --budget 9min\n" in short
-    both = RESULT.model_copy(update={"evidence": evidence, "seconds": 60.0})
-    fetched = draw(result_text(both, OUT, fetched=True), 160)
+    fetched = draw(result_text(changed(told={**open_, "searched": 60.0}), OUT, fetched=True), 160)
     assert "submit the job again with --budget 10min\n" in fetched
 
 
@@ -156,8 +164,10 @@ def test_a_program_that_lacks_its_modules_says_so(tmp_path: Path) -> None:
 
 def test_a_row_tells_who_would_have_trained_so() -> None:
     """The script by its own strategy, and a fixed rule; the rest is the search's."""
-    row = RESULT.compared[0].model_copy(update={"origins": tuple(Origin)})
-    marked = RESULT.model_copy(update={"compared": (row, *RESULT.compared[1:])})
+    first, *others = RESULT.answer.entries
+    row = first.model_copy(update={"origins": tuple(Origin)})
+    answer = RESULT.answer.model_copy(update={"entries": (row, *others)})
+    marked = RESULT.model_copy(update={"answer": answer})
     told = "as the script by itself, as AutoStrategy would"
     assert draw(result_text(marked, OUT), 160).count(f"({told})") == 1
     assert told in marked.report()
@@ -167,13 +177,13 @@ def test_it_says_what_is_searched_and_why_not_more(plan: Plan) -> None:
     """Size, axes with their meaning, rules with counts, and the time are all there."""
     text = draw(plan_text(plan), 200)
     assert "digits:model_fn on 2 CPU cores, 8 GiB, space quick" in text
-    assert "32, 128, 512" in text
+    assert "32, 64, 128" in text
     assert describe("per_replica_batch") in text
     limits = [limit for each in plan.strategies for limit in each.limits]
     assert limits
     assert all(f"{limit.configurations:,}" in text for limit in limits)
     assert f"{plan.configurations} configurations" in text
-    assert "at most 3 min" in text
+    assert "The training is taken to last 1 h" in text
 
 
 def test_no_name_is_broken(plan: Plan) -> None:
@@ -217,7 +227,7 @@ def test_a_plan_knows_no_more_than_it_was_told(plan: Plan) -> None:
     text = draw(plan_text(plan.model_copy(update=changed)), 200)
     for words in (
         "16, 32, 48, 128, 512",
-        "ends after its number of trials",
+        "ends when no run is expected to save more time than it takes.",
         "unknown number of examples",
     ):
         assert words in text

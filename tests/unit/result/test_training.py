@@ -22,7 +22,7 @@ def result() -> Result:
     def speed(configuration: Configuration) -> float:
         return 1000.0 * configuration.replicas
 
-    return tune(*CALL, space=SPACE, budget=None, max_trials=20, engine=FakeEngine(speed))
+    return tune(*CALL, space=SPACE, train_for="10h", max_trials=40, engine=FakeEngine(speed))
 
 
 @pytest.fixture

@@ -54,21 +54,6 @@ def full_above_32(configuration: Configuration) -> float | Ending:
     return FULL if configuration.per_replica_batch > 32 else 100.0
 
 
-def much_faster_alone(configuration: Configuration) -> float:
-    """Replicas cannot reach what one device does with a batch of 512."""
-    alone = configuration.per_replica_batch == 512 and not configuration.distributed
-    return 100_000.0 if alone else 1_000.0
-
-
-FASTER_ALONE = SPACE.model_copy(
-    update={
-        "strategies": ("one_device", "mirrored"),
-        "axes": {**SPACE.axes, "steps_per_execution": (1,), "per_replica_batch": (32, 512)},
-    }
-)
-"""The space for it."""
-
-
 def ended(
     number: int,
     configuration: Configuration,

@@ -106,7 +106,7 @@ def test_a_ratio_of_batches_is_that_of_two_rows_that_differ_in_nothing_else(
 ) -> None:
     """Both stand in the table, and the ratio has the error of both."""
     result = search(tuner, truth, between=noise)
-    shown = {e.configuration: e for e in result.compared if e.outcome is Outcome.MEASURED}
+    shown = {e.configuration: e for e in result.answer.entries if e.outcome is Outcome.MEASURED}
     for told in filter(None, map(RATIO.match, result.reasons)):
         batch, own, *figures = map(float, told.groups())
         equal = [

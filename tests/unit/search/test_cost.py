@@ -48,13 +48,14 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
     result = searched(tuner, 2.6, GPUS, price=2.0)
     assert result.verdict is Verdict.DISTRIBUTE
     [told] = [each for each in result.reasons if "times the money" in each]
-    # The headline and the table tell the same interval.
-    assert result.best_distributed_speedup == result.evidence.decision.gain
-    cheaper = result.evidence.decision.gain.value
-    assert f"is {2 * cheaper:.2f} times as fast as the best single device for" in told
+    cheaper = result.answer.entry(result.answer.several).ratio.value
+    assert f"takes {1 / (2 * cheaper):.2f} times the time of your own settings for" in told
     assert f"for {1 / cheaper:.2f} times the money" in told
     money = next(each for each in result.reasons if each.startswith("An epoch of 10,000 "))
-    assert f"An epoch of 10,000 examples costs {2 * result.value.value:.3g} on 2 devices: " in money
+    assert (
+        f"An epoch of 10,000 examples costs {2 * result.answer.value.value:.3g} on 2 devices: "
+        in money
+    )
 
 
 def test_a_price_alone_changes_no_verdict(tuner: Tuner) -> None:

@@ -28,29 +28,25 @@ def searched(tuner: Tuner, **facts: Any) -> Result:
 
 
 def test_what_compiling_gains_is_measured_and_told_first(tuner: Tuner) -> None:
-    """The user's own settings come first, then the same compiled, and nothing else runs eagerly."""
+    """The user's own settings run, and nothing else runs eagerly."""
     result = searched(tuner)
-    first, second, *others = [each.configuration for each in result.trials]
-    assert first == result.evidence.default == second.but(run_eagerly=True)
-    assert not any(each.run_eagerly for each in others if each != first)
+    own, ran = result.answer.own, {each.configuration for each in result.trials}
+    assert own.run_eagerly
+    assert {each for each in ran if each.run_eagerly} == {own}
     assert not result.config.run_eagerly
-    assert result.reasons[0].startswith(
-        "Your model runs eagerly (line 4): compiled, it takes 1/10 of the time."
-    )
+    assert result.reasons[0].startswith("Your model runs eagerly (line 4)")
     assert "model.run_eagerly = False" in result.script
     # Both sides of the answer are compiled.
-    assert not result.one_device.run_eagerly
-    assert result.best_distributed_speedup.high < 1
+    assert not result.answer.one_device.run_eagerly
 
 
 @pytest.mark.parametrize("told", [True, False])
 def test_the_users_own_settings_have_the_xla_that_keras_takes(tuner: Tuner, *, told: bool) -> None:
     """Whatever the space holds; all others are tried without, unless it is an axis."""
     result = searched(tuner, eager=False, fit=None, jit_compile=told)
-    first, second, *others = [each.configuration for each in result.trials]
-    assert first == result.evidence.default
-    assert [first.xla, second.xla] == [told, False]
-    assert not any(each.xla for each in others if each != first)
+    own, ran = result.answer.own, {each.configuration for each in result.trials}
+    assert own.xla is told
+    assert {each for each in ran if each.xla} <= {own}
     assert f".steps_per_execution = {result.config.xla}, " in result.script
 
 
@@ -58,7 +54,7 @@ def test_what_cannot_be_compiled_is_tuned_eagerly(tuner: Tuner) -> None:
     result = searched(tuner, uncompilable="AttributeError in train.py line 9")
     assert all(each.configuration.run_eagerly for each in result.trials)
     assert any(each.outcome is Outcome.MEASURED for each in result.trials)
-    assert result.summary.startswith("No distributed configuration can run: the model runs eagerly")
+    assert "no distributed configuration can run: the model runs eagerly" in result.summary
     assert "(AttributeError in train.py line 9)" in result.reasons[0]
 
 

@@ -125,7 +125,7 @@ def test_what_is_promised_knows_of_lengths(tuner: Tuner) -> None:
             {"examples": 5_000_000, "first_pass": first.model_copy(update=lengths)},
         )
     )
-    gain, of_varied = (each.best_distributed_speedup for each in (plain, varied))
+    gain, of_varied = (each.answer.distributed_gain for each in (plain, varied))
     assert of_varied.model_dump() == pytest.approx(gain.model_dump(), rel=1e-3)
     assert spread(varied.examples_per_second) > spread(plain.examples_per_second) + 0.3
     told = [reason for reason in varied.reasons if "vary in length, between 10 and 25" in reason]

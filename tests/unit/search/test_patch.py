@@ -66,7 +66,7 @@ def test_the_gain_of_a_patch_is_that_over_the_script(tuner: Tuner) -> None:
     result = tuned(tuner, Patched(2_000.0))
     assert result.gain_over_yours
     assert result.patch_gain
-    assert result.gain_over_yours.value == pytest.approx(3, rel=0.1)
+    assert result.gain_over_yours.low < 3 < result.gain_over_yours.high
     assert result.patch_gain.value == pytest.approx(2, rel=0.1)
     assert result.patch_gain.low < result.patch_gain.value < result.patch_gain.high
     said = f"It was {result.patch_gain.value:.2f} times ("
@@ -78,7 +78,7 @@ def test_the_gain_of_a_patch_is_that_over_the_script(tuner: Tuner) -> None:
 @pytest.mark.parametrize(
     ("patched", "why"),
     [
-        (900.0, "The changed script was only 0.9"),
+        (900.0, "The changed script was only 0."),
         (Ending(outcome=Outcome.FAILED, reason=Message(text="no such loss")), "no such loss"),
         (Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="too large")), "too large"),
     ],
@@ -97,9 +97,9 @@ def test_a_patch_that_gains_nothing_or_does_not_train_is_not_delivered(
 @pytest.mark.parametrize(
     ("jumps_after", "options", "said"),
     [
-        (3, {"max_trials": 3}, "It was not run: no time was left."),
-        (4, {"max_trials": 3}, "It ran once; its gain over your script was not timed: no time"),
-        (1_000, {"diagnose": False}, "It was not run."),
+        (2, {"max_trials": 2}, "It was not run: no time was left."),
+        (3, {"max_trials": 2}, "It ran once; its gain over your script was not timed: no time"),
+        (1_000, {"train_for": 240.0}, "It was not run"),
     ],
     ids=["no time", "no time for the script", "not asked for"],
 )

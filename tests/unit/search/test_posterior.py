@@ -33,8 +33,7 @@ def learned(runs: list[Run]) -> Posterior:
 
 def noise(posterior: Posterior) -> float:
     """The noise of a run on one device that is believed."""
-    joint = posterior.joint([0])
-    return math.sqrt(joint.noise[0])
+    return math.sqrt(posterior.outlook([0], 0.0).noise.mean())
 
 
 @pytest.mark.parametrize(("sd", "low", "high"), [(0.02, 0.01, 0.035), (0.12, 0.06, 0.2)])
@@ -65,7 +64,7 @@ def test_what_configurations_differ_by_is_no_noise_on_a_quiet_machine() -> None:
 def test_a_drift_of_the_machine_is_not_taken_for_a_gain() -> None:
     early = [Run(0, 0.0, t) for t in (0.0, 0.5, 1.0)]
     late = [Run(row, -0.15, 20 + t) for row, t in ((0, 0.0), (8, 0.3), (0, 0.6), (8, 0.9))]
-    mean, _ = learned([*early, *late]).joint([8, 0]).gap(0, 1)
+    mean, _ = learned([*early, *late]).outlook([8, 0], 21.0).gap(0, 1)
     assert abs(mean.mean()) < 0.05
 
 
@@ -75,6 +74,21 @@ def test_runs_of_one_minute_tell_less_of_a_long_training_than_runs_of_an_hour() 
     def sd(minutes: float) -> float:
         draw = random.Random(1)
         runs = [Run(0, draw.gauss(0, 0.01), minutes * k / 8) for k in range(8)]
-        return math.sqrt(learned(runs).joint([0], lasting=True).covariance[0, 0])
+        seen = learned(runs).outlook([0], minutes)
+        return math.sqrt(seen.variance.mean() + seen.mean.var())
 
     assert sd(1) > 1.5 * sd(60)
+
+
+def test_without_runs_the_prior_answers() -> None:
+    """A larger batch and more steps per call are expected to be faster; a run would tell much."""
+    seen = Posterior(Kernel(POOL), [each.distributed for each in POOL]).outlook([0, 7], 0.0)
+    assert seen.mean[:, 1].mean() > seen.mean[:, 0].mean()
+    assert (seen.shown > seen.noise).all()
+
+
+def test_a_run_tells_of_a_long_training_what_drift_and_noise_leave() -> None:
+    """Of the same configuration most, and less where the machine drifts."""
+    seen = learned([Run(0, 0.0, 0.0), Run(0, 0.02, 0.2)]).outlook([0, 15], 0.4)
+    assert (seen.across[:, 0, 0] <= seen.shown[:, 0] + 1e-9).all()
+    assert seen.across[:, 1, 1].mean() > seen.across[:, 1, 0].mean()

@@ -9,7 +9,6 @@ from unittest.mock import Mock
 
 import pytest
 from optuna import Study
-from optuna.distributions import BaseDistribution
 from optuna.pruners import BasePruner, MedianPruner
 from optuna.samplers import RandomSampler
 from optuna.storages import InMemoryStorage
@@ -18,9 +17,8 @@ from optuna.trial import FrozenTrial
 from autotune import Verdict
 from autotune.errors import MissingPackage
 from autotune.events import Event, Notice
-from autotune.reason import Outcome
 
-from .conftest import FASTER_ALONE, Tuner, much_faster_alone, speed
+from .conftest import Tuner, speed
 
 
 class Broken(RandomSampler):
@@ -52,26 +50,6 @@ def test_a_sampler_of_ones_own(tuner: Tuner) -> None:
     assert result.config.distributed
 
 
-class Stubborn(RandomSampler):
-    def sample_independent(
-        self, study: Study, trial: FrozenTrial, name: str, domain: BaseDistribution
-    ) -> Any:
-        drawn = super().sample_independent(study, trial, name, domain)
-        return "mirrored" if name == "strategy" else drawn
-
-
-def test_what_cannot_win_is_not_run_though_it_is_proposed(tuner: Tuner) -> None:
-    """The sampler is asked again, and where it has nothing else the search goes on without it."""
-    told: list[Event] = []
-    options = {"budget": 60.0, "max_global_batch": 512}
-    given = {"sampler": Stubborn(seed=0), "space": FASTER_ALONE, "options": options}
-    result = tuner(much_faster_alone, observer=told.append, **given)
-    several = [t for t in result.trials if t.configuration.distributed]
-    assert all(t.outcome is Outcome.SKIPPED for t in several)
-    assert result.verdict is Verdict.ONE_DEVICE
-    assert not any("ends early" in each.text for each in told if isinstance(each, Notice))
-
-
 def test_a_pruner_of_ones_own(tuner: Tuner) -> None:
     storage = InMemoryStorage()
     tuner(speed(distributed=0.5), pruner=MedianPruner(), storage=storage)
@@ -90,7 +68,7 @@ def test_one_that_raises_ends_the_search_with_what_it_has(
     texts = [each.text for each in told if isinstance(each, Notice)]
     who = next(iter(given))
     assert sum(f"the {who} raised ArithmeticError('it cannot count')" in t for t in texts) == 1
-    assert result.trials
+    assert result.script
 
 
 def test_one_that_never_ends_is_not_waited_for(

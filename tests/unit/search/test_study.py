@@ -31,7 +31,7 @@ from autotune.workload import Workload
 
 from .conftest import SPACE, Tuner, ended, speed
 
-SHORT = {"budget": None, "max_trials": 3, "diagnose": False}
+SHORT = {"budget": None, "max_trials": 3}
 
 
 @pytest.fixture

@@ -46,7 +46,15 @@ def rules(candidates: Candidates) -> str:
 
 def test_one_device_is_always_there() -> None:
     space = found({"replicas_per_worker": [2]}, strategies=["mirrored"])
-    assert [c.strategy for c in space.configurations] == ["one_device", "mirrored"]
+    assert {c.strategy for c in space.configurations} == {"one_device", "mirrored"}
+
+
+def test_one_device_is_there_at_the_global_batch_of_several() -> None:
+    """Where the space bounds the batch of a replica, or a gain of the batch would seem another."""
+    space = found({"replicas_per_worker": [2], "per_replica_batch": [32, 64]})
+    assert {c.global_batch for c in space.distributed} == {64, 128}
+    assert {c.global_batch for c in space.one_device} == {32, 64, 128}
+    assert max(c.global_batch for c in found(TWO, max_global_batch=64).one_device) == 64
 
 
 def test_the_batch_of_a_script_is_tried_too() -> None:
@@ -77,7 +85,7 @@ def test_the_nearest_multiple_of_the_replicas_is_tried(
     """Of two the smaller one; it is matched by one device at the batch that was asked for."""
     space = found({"replicas_per_worker": [replicas]}, global_batch=batch, machine=FOUR)
     assert {c.global_batch for c in space.distributed} == {nearest}
-    assert {c.global_batch for c in space.batch_matched.values()} == {batch}
+    assert {c.global_batch for c in space.one_device} == {batch}
 
 
 @pytest.mark.parametrize(("batch", "fit"), [(1, None), (65, FitFacts(line=6, only_batch=65))])
@@ -195,7 +203,8 @@ def test_a_file_is_tried_where_memory_is_too_small() -> None:
         facts = {"example_bytes": memory // share // 10_000}
         axes = {"cache": ["off", "memory", "file"], "workers": [2], "shard_policy": ["data"]}
         space = found(axes, facts=facts, machine=machine)
-        assert {c.cache for c in space.one_device} == single
+        own = [c for c in space.one_device if c.per_replica_batch == 32]
+        assert {c.cache for c in own} == single
         assert {c.cache for c in space.distributed} == both
 
 
@@ -277,4 +286,6 @@ def test_each_configuration_counts_for_one_rule() -> None:
     axes = {"replicas_per_worker": [2, 8], "per_replica_batch": [32, 6_000], "xla": [False, True]}
     space = found(axes, strategies=["one_device", "mirrored"])
     broken = sum(limit.configurations for limit in space.limits)
-    assert len(space.configurations) + broken == 2 * 2 + 2 * 2 * 2
+    # One device at the global batch of several is beside the space.
+    matches = [c for c in space.one_device if c.per_replica_batch not in (32, 6_000)]
+    assert len(space.configurations) - len(matches) + broken == 2 * 2 + 2 * 2 * 2

@@ -31,6 +31,8 @@ BUSY = {
     "dense_gradient_bytes": 3,
     "calling_seconds": 8.5,
     "first_step_seconds": 7.5,
+    "own_step_seconds": 0.5,
+    "between_seconds": 1.5,
     "first_pass": InputPass(examples=9, seconds=2.0, whole=False, pause=0.0),
     "uncertain": ("examples", "file_shards"),
 }

@@ -12,6 +12,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.testclient import TestClient
 
+from autotune.answer import Answer
 from autotune.api.http.app import create_app
 from autotune.api.http.service import Service
 from autotune.api.identity import Scope
@@ -28,13 +29,12 @@ from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.plain import Window
 from autotune.reason import Message
-from autotune.result import Result, Verdict
-from autotune.result.leaderboard import Leaderboard
-from autotune.result.verdict import Decision, Evidence, VerdictOutcome
+from autotune.result import Result
 from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.trial import Trial
 from autotune.workload import Workload
+from tests.answers import answer_of as answer_from
 from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]
@@ -143,36 +143,31 @@ def trial() -> Trial:
 
 
 @pytest.fixture
-def recommendation(trial: Trial, workload: Workload) -> Result:
+def answer(trial: Trial) -> Answer:
+    own = ended_trial(1, configuration=Configuration(), examples_per_second=800.0)
+    gain = Interval(low=1.1, value=1.2, high=1.3)
+    return answer_from((trial, own), trial.configuration, Configuration(), gain=gain)
+
+
+@pytest.fixture
+def recommendation(trial: Trial, answer: Answer, workload: Workload) -> Result:
     return Result(
         configuration=trial.configuration,
-        verdict=Verdict.ONE_DEVICE,
-        evidence=Evidence(
-            outcome=VerdictOutcome.PROVED_SLOWER,
-            decision=Decision(verdict=Verdict.ONE_DEVICE),
-            default=Configuration(),
-        ),
-        examples_per_second=Interval(low=900, value=1000, high=1100),
-        best_distributed_speedup=Interval(low=1, value=1, high=1),
-        one_device=trial.configuration,
-        best_distributed=None,
-        gain_over_yours=Interval(low=1.1, value=1.2, high=1.3),
+        answer=answer,
         script="print('trained')\n",
         launch=None,
         trials=(trial,),
-        compared=tuple(Leaderboard((trial,)).rows()),
         workload=workload,
         facts=FAKE_FACTS,
         machine=FAKE_MACHINE,
         study="tuning",
-        seed=0,
-        seconds=60.0,
     )
 
 
 @pytest.fixture
-def measured(database: Database, token: LeaseToken, trial: Trial) -> LeaseToken:
-    ended = TrialEnded(trial=trial.model_copy(update={"windows": ()}), elapsed=3.0)
+def measured(database: Database, token: LeaseToken, trial: Trial, answer: Answer) -> LeaseToken:
+    shown = trial.model_copy(update={"windows": ()})
+    ended = TrialEnded(trial=shown, elapsed=3.0, answer=answer)
     report = AttemptReport(number=1, events=[ended], trial=trial, began=True)
     attempts.record(database, token, report)
     return token

@@ -69,7 +69,7 @@ def test_the_report_is_to_be_had_as_a_page(
     rules = answer.headers["content-security-policy"].split("; ")
     assert set(unescape(own[1]).split("; ")) < set(rules)
     assert {"sandbox allow-scripts", "default-src 'none'", "frame-ancestors 'none'"} < set(rules)
-    assert "<h1>Stay on one device: " in answer.text
+    assert "<h1>Training takes " in answer.text
     assert recommendation.script.strip() in unescape(re.sub("<[^>]+>", "", answer.text))
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from autotune.answer import Ended
 from autotune.api.http.local import Folders, create_app
 from autotune.errors import ConfigurationError
 from autotune.result import Result
@@ -52,10 +53,11 @@ def test_nothing_can_be_changed_or_called_by_another_name(client: TestClient) ->
 def test_a_result_that_is_written_again_is_read_again(
     client: TestClient, folder: Path, recommendation: Result
 ) -> None:
-    changed = recommendation.model_copy(update={"interrupted": True})
+    answer = recommendation.answer.model_copy(update={"ended": Ended.INTERRUPTED})
+    changed = recommendation.model_copy(update={"answer": answer})
     changed.save(folder / "one")
     (job,) = (each.id for each in Folders([folder / "one"]).page(None).tunings)
-    assert "stopped early" in client.get(f"/tunings/{job}").text
+    assert "The search was interrupted." in client.get(f"/tunings/{job}").text
 
 
 def test_a_folder_without_a_result_is_refused(tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_a_recommendation_loses_them_wherever_it_speaks() -> None:
         return Certificate(checks=(failed("certification run", seen),))
 
     found = Result.model_construct(
-        configuration=Configuration(), compared=(), trials=(), certificate=certificate(PATH)
+        configuration=Configuration(), trials=(), certificate=certificate(PATH)
     )
     shortened = places().shortened(Found(recommendation=found))
     assert shortened.recommendation.certificate == certificate("a.py")

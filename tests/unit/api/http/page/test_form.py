@@ -100,7 +100,7 @@ def test_every_parameter_and_option_is_on_the_form_as_it_is_declared(browser: Te
     for told in ('inputmode="numeric"', 'value="32"'):
         assert told in field[0]
     assert "1 to 512." in page
-    assert '<option value="True" selected>yes</option>' in page
+    assert '<option value="False" selected>no</option>' in page
     for each in declared():
         assert f'name="{each.name}"' in page
         if each.name not in ("strategies", "budget"):

@@ -1,0 +1,115 @@
+"""The answer of a result in sentences: time first, then the verdict, then what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from autotune.answer import Answer, Ended, Verdict
+from autotune.length import Source
+from autotune.reason import Outcome, nearest_batch
+from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
+from autotune.result.data import ResultData
+from autotune.stats.efficiency import learning_rate_factor
+from autotune.strategies import in_short, is_nearest, title, update_batch
+from autotune.text import roughly
+from autotune.workload import own_batch, own_settings
+
+
+def headline(result: ResultData) -> str:
+    """Return how long the training takes by the recommended settings, and by the own ones."""
+    answer = result.answer
+    own, new = answer.own_seconds, answer.recommended_seconds
+    searched = f"after {_time(answer.searched)} of search"
+    most = "at most " * answer.length.at_most
+    if answer.recommended == answer.own:
+        time = f"takes {most}{_time(own.value)}" if own else "goes on"
+        return f"Training {time} with {own_title(result)}, {searched}."
+    if own is None or new is None:
+        return f"How long the training takes is not known, {searched}."
+    verb = "takes" if answer.base else "is expected to take"
+    return f"Training {verb} {most}{_time(new.value)} instead of {_time(own.value)}, {searched}."
+
+
+def verdict_sentences(result: ResultData) -> Iterator[str]:
+    """Yield the verdict with its reason, and whether more search would pay."""
+    answer = result.answer
+    yield f"{VERDICTS[answer.verdict]}: {BECAUSE[answer.because].format(**_figures(result))}"
+    if answer.length.source is Source.ASSUMED:
+        yield "An hour is assumed, as nothing says how long it trains."
+    yield from _going_on(answer)
+    yield from _batch_change(result)
+    if answer.base is None:
+        yield "Your own settings did not run, so all ratios to them are only expected."
+    if result.facts.learning is None and not result.options.global_batch:
+        yield "Learning was not looked at."
+
+
+def summary(result: ResultData) -> str:
+    return " ".join([headline(result), *verdict_sentences(result)])
+
+
+def settings(result: ResultData) -> str:
+    """Return what is recommended."""
+    own = f": {own_title(result)}" if result.config == result.answer.own else ""
+    return f"{in_short(result.config)}{own}."
+
+
+def own_title(result: ResultData) -> str:
+    """Return what the own settings of a search are called: the user's own, or near them."""
+    own, yours = result.answer.own, own_settings(result.facts, result.options.global_batch)
+    exact = own in (yours, yours.taking({"run_eagerly": False, "xla": False}))
+    return "your own settings" if exact else "the settings closest to your own in this space"
+
+
+def _going_on(answer: Answer) -> Iterator[str]:
+    """Yield why the search ended, and what more of it would take and save."""
+    further, ended = answer.further, answer.ended
+    if ended is not None and answer.verdict is Verdict.UNDECIDED and further:
+        yield (
+            f"{ENDINGS[ended]}; a further {_time(further.seconds)} of search "
+            f"would be expected to save {_time(further.saves)} of training."
+        )
+    elif ended is Ended.PAID and further:
+        yield (
+            f"More search would not pay: a further {_time(further.seconds)} "
+            f"would be expected to save {_time(further.saves)}."
+        )
+    elif ended is Ended.INTERRUPTED:
+        yield f"{ENDINGS[ended]}."
+
+
+def _batch_change(result: ResultData) -> Iterator[str]:
+    """Yield which batch and learning rate are not the user's own; nothing where both are."""
+    own = own_batch(result.facts, result.options.global_batch).size
+    batch, learning = update_batch(result.config), result.facts.learning
+    ran = (t.configuration for t in result.trials if t.outcome is not Outcome.SKIPPED)
+    every = filter(None, (result.config, result.answer.several, *ran))
+    if nearest := next((c for c in every if is_nearest(c, own)), None):
+        yield f"{title(nearest)} takes {rule_text(nearest_batch(own, nearest.replicas))}."
+    elif batch != own:
+        factor = learning_rate_factor(learning, batch) if learning else 1.0
+        rate = "" if factor == 1 else f", the learning rate {factor:.2g} times your own"
+        yield f"The global batch is {batch:,} instead of your own {own:,}{rate}."
+
+
+def _figures(result: ResultData) -> dict[str, str]:
+    """Return what stands for the names in `BECAUSE`."""
+    answer = result.answer
+    return {
+        "why": rule_text(answer.rule) if answer.rule else "",
+        "several": title(answer.several) if answer.several else "",
+        "sure": f"{_percent(answer.probability)} sure",
+        "likely": f"{_percent(answer.distributes)} likely",
+        "margin": f"{result.margin:.0%}",
+        "own": f"{answer.own.global_batch:,}",
+    }
+
+
+def _time(seconds: float) -> str:
+    """Return a length of time, from ten minutes on to the minute."""
+    return roughly(seconds if seconds < 600 else 60 * round(seconds / 60))
+
+
+def _percent(probability: float) -> str:
+    """Return a probability in words that do not claim more than draws can tell."""
+    return f"{min(max(probability, 0.01), 0.99):.0%}"
