@@ -65,16 +65,20 @@ class Plan(Value):
 
 
 def times_in_words(plan: Plan) -> str:
-    """Return what trials take, how long the training is, and when the search ends."""
-    many, whole = plural(plan.configurations, "configuration"), roughly(plan.exhaustive_seconds)
-    each = f"about {roughly(plan.trial_seconds)} each on one device"
-    if plan.tracing_seconds >= 1.0:
-        each += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
-    text = f"{many}, {each}. Running each once would take about {whole}."
+    """Return what trials take, how long the training is, and when the search ends.
+
+    What trials take is told only where a first call was timed, which most of a trial may be.
+    """
+    text = plural(plan.configurations, "configuration")
+    if plan.facts.first_step_seconds is not None:
+        text += f", about {roughly(plan.trial_seconds)} each on one device"
+        if plan.tracing_seconds >= 1.0:
+            text += f", {roughly(plan.tracing_seconds)} of it tracing and compiling"
+        text += f". Running each once would take about {roughly(plan.exhaustive_seconds)}"
     ends = "The search ends when no run is expected to save more time than it takes"
     if plan.budget_seconds is not None:
         ends += f", after {roughly(plan.budget_seconds)} at the latest"
-    return f"{text} {length_in_words(plan)} {ends}."
+    return f"{text}. {length_in_words(plan)} {ends}."
 
 
 def length_in_words(plan: Plan) -> str:

@@ -18,11 +18,6 @@ import pytest
 
 from .conftest import Run
 
-rebuilt = pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="what decides and what answers is being rebuilt as one rule and one value",
-)
 RATIO = re.compile(r"(?<![\d.,])\d+\.\d\d(?![\d%])")
 WHY = re.compile(r"\b(because|not|needs|only|too)\b")
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
@@ -94,7 +89,6 @@ def entries(value: Any) -> Iterator[dict[str, Any]]:
             yield from entries(each)
 
 
-@rebuilt
 def test_seconds_are_told_once_the_first_call_was_timed(search: Search) -> None:
     """What a trial is said to take, before any, is about what trials take then."""
     told = search("slow", "--objective", "max_throughput", "--budget", "200s")
@@ -149,7 +143,6 @@ def test_a_row_above_the_recommended_one_says_why_it_is_not_taken(search: Search
         assert WHY.search(line), line
 
 
-@rebuilt
 def test_own_settings_stay_unless_a_change_is_likely_faster(flat: Told) -> None:
     """Likely is a standard error above them at least; where a gain is told, so is its interval."""
     gain, own = flat.result["gain_over_yours"], flat.trials[0]["configuration"]

@@ -38,8 +38,17 @@ def test_the_look_at_the_model_tells_how_long_tracing_takes(plan: Plan) -> None:
     """Before anything was run, a large graph is expected to take as long as it does."""
     assert plan.tracing_seconds == pytest.approx(TRACING, rel=0.25)
     assert plan.exhaustive_seconds > plan.configurations * TRACING
-    assert f"{plan.tracing_seconds:.0f} s of it tracing" in times_in_words(plan)
     assert "after 1 min at the latest" in times_in_words(plan)
+
+
+@pytest.mark.parametrize("first", [None, TRACING])
+def test_seconds_of_a_trial_are_told_once_a_first_call_was_timed(
+    plan: Plan, first: float | None
+) -> None:
+    facts = LARGE.model_copy(update={"first_step_seconds": first})
+    words = times_in_words(plan.model_copy(update={"facts": facts}))
+    assert ("s of it tracing" in words) == (first is not None)
+    assert words.startswith(f"{plan.configurations} configurations")
 
 
 def test_the_look_tells_how_long_the_users_code_takes(workload: Workload) -> None:
