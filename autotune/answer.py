@@ -99,14 +99,17 @@ class Entry(Value):
 
 
 class Further(Value):
-    """What a longer search is expected to take and to save, in seconds."""
+    """What a longer search is expected to take and to save."""
 
     seconds: float
     saves: float
+    """Seconds of training, or device seconds where cost is the objective."""
+    devices: float = 1.0
+    """For how many devices the seconds of the search count: 1 unless cost is the objective."""
 
     @property
     def pays(self) -> bool:
-        return self.saves > self.seconds
+        return self.saves > self.seconds * self.devices
 
 
 class Answer(Value):

@@ -69,6 +69,10 @@ class Objective:
         )
         return None if needed is None else rate / needed.examples.high
 
+    def paid(self, configuration: Configuration, machine: Machine) -> int:
+        """Return for how many devices each second counts: of a run, and of a training."""
+        return 1
+
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
         return f"{rate(value)} {self.unit}"
@@ -85,8 +89,12 @@ class Cost(Objective):
         self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
     ) -> float | None:
         made = super().value(configuration, rate, facts, machine)
-        paid = devices(configuration, machine)
+        paid = self.paid(configuration, machine)
         return made and paid * (facts.examples or EPOCH) / made / 3600
+
+    def paid(self, configuration: Configuration, machine: Machine) -> int:
+        """Return the devices that are paid for."""
+        return devices(configuration, machine)
 
 
 def devices(configuration: Configuration, machine: Machine) -> int:
@@ -157,6 +165,10 @@ class Scorer:
     def compares(self, configuration: Configuration) -> bool:
         """Return whether it tells how good a configuration is that has a throughput."""
         return self.of_rate(configuration, 1.0) is not None
+
+    def paid(self, configuration: Configuration) -> int:
+        """Return for how many devices each second with a configuration counts."""
+        return self.objective.paid(configuration, self.machine)
 
     def log_offset(self, configuration: Configuration) -> float:
         """Return log(score) minus log(rate)."""

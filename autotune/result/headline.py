@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from autotune.answer import Answer, Ended, Verdict
+from autotune.answer import Ended, Further, Verdict
 from autotune.length import Source
+from autotune.objective import COST, devices
 from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
 from autotune.result.data import ResultData
@@ -27,7 +28,14 @@ def headline(result: ResultData) -> str:
     if own is None or new is None:
         return f"How long the training takes is not known, {searched}."
     verb = "takes" if answer.base else "is expected to take"
-    return f"Training {verb} {most}{_time(new.value)} instead of {_time(own.value)}, {searched}."
+    times = f"{most}{_time(new.value)} instead of {_time(own.value)}"
+    if result.objective == COST.name:
+        paid = (devices(each, result.machine) for each in (answer.recommended, answer.own))
+        costs = [_cost(result, n * time.value) for n, time in zip(paid, (new, own), strict=True)]
+        unit = "" if result.options.price else " device hours"
+        costing = f"costs {costs[0]} instead of {costs[1]}{unit}"
+        return f"Training {costing} and {verb} {times}, {searched}."
+    return f"Training {verb} {times}, {searched}."
 
 
 def verdict_sentences(result: ResultData) -> Iterator[str]:
@@ -36,7 +44,7 @@ def verdict_sentences(result: ResultData) -> Iterator[str]:
     yield f"{VERDICTS[answer.verdict]}: {BECAUSE[answer.because].format(**_figures(result))}"
     if answer.length.source is Source.ASSUMED:
         yield "An hour is assumed, as nothing says how long it trains."
-    yield from _going_on(answer)
+    yield from _going_on(result)
     yield from _batch_change(result)
     if answer.base is None:
         yield "Your own settings did not run, so all ratios to them are only expected."
@@ -61,21 +69,35 @@ def own_title(result: ResultData) -> str:
     return "your own settings" if exact else "the settings closest to your own in this space"
 
 
-def _going_on(answer: Answer) -> Iterator[str]:
+def _going_on(result: ResultData) -> Iterator[str]:
     """Yield why the search ended, and what more of it would take and save."""
+    answer = result.answer
     further, ended = answer.further, answer.ended
+    saves = _saving(result, further) if further else ""
     if ended is not None and answer.verdict is Verdict.UNDECIDED and further:
         yield (
             f"{ENDINGS[ended]}; a further {_time(further.seconds)} of search "
-            f"would be expected to save {_time(further.saves)} of training."
+            f"would be expected to save {saves} of training."
         )
     elif ended is Ended.PAID and further:
         yield (
             f"More search would not pay: a further {_time(further.seconds)} "
-            f"would be expected to save {_time(further.saves)}."
+            f"would be expected to save {saves}."
         )
     elif ended is Ended.INTERRUPTED:
         yield f"{ENDINGS[ended]}."
+
+
+def _saving(result: ResultData, further: Further) -> str:
+    if result.objective != COST.name:
+        return _time(further.saves)
+    return _cost(result, further.saves) + ("" if result.options.price else " device hours")
+
+
+def _cost(result: ResultData, device_seconds: float) -> str:
+    """Return device hours, or their price where a device has one."""
+    amount = max(device_seconds, 0.0) / 3600 * (result.options.price or 1.0)
+    return f"{amount:.3g}" if amount >= 0.001 else "less than 0.001"
 
 
 def _batch_change(result: ResultData) -> Iterator[str]:

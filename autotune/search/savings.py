@@ -70,12 +70,12 @@ class Prospects:
         runs: How often each was measured.
         works: How likely a run of each is to be measured.
         may_run: Whether each may run again.
-        seconds: Of a run of each.
+        seconds: Of a run of each; device seconds where these are paid for.
         certifying: Seconds that certifying each takes; 0 where it is certified or on one device.
         certified: Whether each may be recommended as far as its computing is concerned.
         own_works: Whether the own settings may be recommended, run or not.
         margin: Minimum gain of practical relevance, in log(score).
-        training: Seconds of training by the own settings that settings can change.
+        training: Seconds of training by the own settings that settings can change, in that unit.
     """
 
     outlook: Outlook

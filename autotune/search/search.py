@@ -62,9 +62,9 @@ class Step(NamedTuple):
     what: Next
     configuration: Configuration
     saves: float
-    """Seconds of training that it is expected to save."""
+    """Seconds of training that it is expected to save; device seconds where these are paid for."""
     takes: float
-    """Seconds, with all that it makes necessary."""
+    """Seconds, with all that it makes necessary, in the same unit."""
     precision: float = EXPECTED.sd / 2
     """Standard error within the run that is small beside what is not known."""
 
@@ -177,19 +177,19 @@ class Search:
         if self._failed >= HOPELESS:
             return None
         if (forced := self._forced()) is not None:
-            return self._within(Step(Next.RUN, forced, math.inf, self._seconds(forced)))
+            return self._within(Step(Next.RUN, forced, math.inf, self._takes(forced)))
         now = self.prospects(HYPOTHESES)
         self._note_reference(now)
         best = max(self._steps(now), key=lambda each: each.rate, default=None)
         if failure := self.runner.study.failure:
             self.runner.notify(f"The search ends early: {failure}.")
-            self._ended, self._further = Ended.FAILED, _further(best)
+            self._ended, self._further = Ended.FAILED, self._going_on(best)
             return None
         if best and best.rate > 1:
             return self._within(self._own_first(best))
         if (missing := self._unmeasured(now)) is not None:
-            return Step(Next.RUN, missing, 0.0, self._seconds(missing))
-        self._ended, self._further = Ended.PAID, _further(best)
+            return Step(Next.RUN, missing, 0.0, self._takes(missing))
+        self._ended, self._further = Ended.PAID, self._going_on(best)
         return None
 
     def _own_first(self, best: Step) -> Step:
@@ -242,21 +242,23 @@ class Search:
         known = self._history.tried | {chosen}
         for each in (*same, self._default):
             most = BESIDE * now.training * time[chosen]
-            if each not in known and self._may_run(each) and self._affords(each, most):
+            if each in known or not self._may_run(each) or not self._affords(each):
+                continue
+            if self._takes(each) <= most:
                 return each
         return None
 
-    def _affords(self, configuration: Configuration, most: float) -> bool:
+    def _affords(self, configuration: Configuration) -> bool:
         ran, trials = self._history.ran, self._options.max_trials
-        left = min(most, self._budget.left)
-        return self._seconds(configuration) <= left and (trials is None or ran < trials)
+        within = trials is None or ran < trials
+        return within and self._seconds(configuration) <= self._budget.left
 
     def _within(self, step: Step) -> Step | None:
         """Return a step that is within the limits; note what is missed by them otherwise."""
-        if self._affords(step.configuration, math.inf):
+        if self._affords(step.configuration):
             self._proposed = step.configuration
             return step
-        self._ended, self._further = Ended.LIMIT, _further(step)
+        self._ended, self._further = Ended.LIMIT, self._going_on(step)
         return None
 
     def _forced(self) -> Configuration | None:
@@ -300,7 +302,7 @@ class Search:
         counts = Counter(learner.pool[run.row] for run in learner.runs)
         own = self._default
         # Others are compared with them, so they run first.
-        first = 0.0 if own in history.tried else self._seconds(own)
+        first = 0.0 if own in history.tried else self._takes(own)
         return Prospects(
             outlook=learner.outlook(rows, self._now, hypotheses),
             configurations=about,
@@ -308,12 +310,12 @@ class Search:
             runs=np.array([counts[c] for c in about]),
             works=works,
             may_run=np.array([self._may_run(c) for c in about]),
-            seconds=np.array([self._seconds(c) + first * (c != own) for c in about]),
+            seconds=np.array([self._takes(c) + first * (c != own) for c in about]),
             certifying=np.array([self._certifying(c) for c in about]),
             certified=np.array([self.certification.passed(c) for c in about]),
             own_works=counts[own] > 0 or own not in history.tried,
             margin=math.log1p(self._options.margin),
-            training=self._training or 0.0,
+            training=(self._training or 0.0) * self._paid(own),
         )
 
     @property
@@ -347,12 +349,28 @@ class Search:
         seconds = self._history.costs.seconds(configuration)
         return seconds + (self._looking if self._has_other_batch(configuration) else 0.0)
 
+    def _takes(self, configuration: Configuration) -> float:
+        return self._seconds(configuration) * self._paid(configuration)
+
+    def _paid(self, configuration: Configuration) -> int:
+        """Return for how many devices each second with a configuration counts."""
+        return self.runner.subject.scorer.paid(configuration)
+
     def _has_other_batch(self, configuration: Configuration) -> bool:
         own = self._default.global_batch
         return weighed_batch(configuration, own) != own
 
     def _certifying(self, configuration: Configuration) -> float:
-        return self.certification.seconds(configuration) if configuration.distributed else 0.0
+        if not configuration.distributed:
+            return 0.0
+        return self.certification.seconds(configuration) * self._paid(configuration)
+
+    def _going_on(self, step: Step | None) -> Further | None:
+        """Return what a step would take and save, as far as that is known."""
+        if step is None or not math.isfinite(step.saves):
+            return None
+        paid = self._paid(step.configuration)
+        return Further(seconds=step.takes / paid, saves=step.saves, devices=paid)
 
     # --- what Optuna is told
 
@@ -422,12 +440,6 @@ class Search:
         allowed[now.plan] = True
         near = np.flatnonzero(allowed & (now.times <= (1 + SAME) * now.times[now.plan]))
         return min(map(int, near), key=lambda k: (len(_changes(now, k)), now.times[k]))
-
-
-def _further(step: Step | None) -> Further | None:
-    """Return what a step would take and save, as far as that is known."""
-    known = step is not None and math.isfinite(step.saves)
-    return Further(seconds=step.takes, saves=step.saves) if step and known else None
 
 
 def _changes(now: Prospects, k: int) -> set[str]:

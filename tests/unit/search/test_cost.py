@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from autotune.answer import Further
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.objective import COST, Scorer, devices
+from autotune.objective import COST, OBJECTIVES, Scorer, devices
 from autotune.result import Result, Verdict
 from autotune.testing import FAKE_FACTS, FakeEngine, fake_machine
 
@@ -56,6 +59,28 @@ def test_both_sides_of_a_bargain_are_told(tuner: Tuner) -> None:
         f"An epoch of 10,000 examples costs {2 * result.answer.value.value:.3g} on 2 devices: "
         in money
     )
+
+
+def test_what_the_training_costs_is_told_first(tuner: Tuner) -> None:
+    """With a price in its money, else in device hours; and what more search would save likewise."""
+    cheaper = searched(tuner, 2.6, GPUS, train_for="10h")
+    assert cheaper.config.replicas == 2
+    own, new = cheaper.answer.own_seconds.value, cheaper.answer.recommended_seconds.value
+    costs = f"Training costs {2 * new / 3600:.3g} instead of {own / 3600:.3g} device hours and"
+    assert cheaper.summary.startswith(costs)
+    priced = searched(tuner, 2.6, GPUS, train_for="10h", price=2.0)
+    assert priced.summary.startswith(f"Training costs {2 * 2 * new / 3600:.3g} instead of 20 and")
+    assert re.search(
+        r"would be expected to save (less than )?[\d.]+ device hours\.", cheaper.summary
+    )
+
+
+@pytest.mark.parametrize(("objective", "count"), [("throughput", 1), ("cost", 2)])
+def test_each_second_of_a_run_counts_for_its_devices(objective: str, count: int) -> None:
+    scorer = Scorer(objective=OBJECTIVES[objective], facts=FAKE_FACTS, machine=GPUS)
+    assert scorer.paid(PAIR) == count
+    assert scorer.paid(Configuration()) == 1
+    assert Further(seconds=60.0, saves=100.0, devices=count).pays == (count == 1)
 
 
 def test_a_price_alone_changes_no_verdict(tuner: Tuner) -> None:
