@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-run-length bench-delivered bench-peers \
+.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-live bench-run-length bench-delivered bench-peers \
         bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
 
 # A training of three minutes by its own settings, which ends sooner with the search in it.
@@ -103,6 +103,11 @@ SEARCHES ?= 4
 bench-pays: export OPENBLAS_NUM_THREADS = 1
 bench-pays: $(READY)
 	$(BIN)/python -m benchmarks.pays.score --searches $(SEARCHES) $(if $(TABLES),--tables $(TABLES)) $(PAGE)
+
+# autotune run beside python train.py by the clock, on four workloads; some fifty minutes where nothing
+# else runs. Fails where it takes more than 1.05 times as long.
+bench-live: $(READY)
+	$(BIN)/python -m benchmarks.pays.live $(PAGE)
 
 # Records these sweeps on this machine, which should have nothing else to do; five to twenty minutes
 # for each workload, goes on where it was stopped. TABLES=--unseen: those that took part in no choice.
