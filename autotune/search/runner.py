@@ -63,7 +63,7 @@ class Runner:
     loads: list[Load] = field(default_factory=list, init=False)
     """What other programs took of the machine during each run."""
     history: History = field(init=False)
-    answer: Callable[[], Answer | None] = field(default=lambda: None, init=False)
+    answer: Callable[[], Answer | None] = field(default_factory=lambda: lambda: None, init=False)
     """Tells what all runs so far say."""
     _lost_hosts: tuple[str, ...] = field(default=(), init=False)
 
