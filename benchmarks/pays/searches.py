@@ -129,7 +129,8 @@ class Ends:
     measured: int = 0
 
     def __call__(self, study: optuna.Study) -> bool:
-        now, count = self.meter.log[-1].seconds, len(self.meter.log)
+        # A sampler may propose only what the table lacks, at first.
+        now, count = self.meter.log[-1].seconds if self.meter.log else 0.0, len(self.meter.log)
         self.idle, self.measured = 0 if count > self.measured else self.idle + 1, count
         if self.terminated is None and self.terminator.should_terminate(study):
             self.terminated = now
