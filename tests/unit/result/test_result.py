@@ -89,7 +89,7 @@ def test_what_more_search_would_save_is_told(ended: Ended, saves: float, told: s
     ).summary
     assert told in text
     assert f"save {roughly(saves)}" in text
-    assert ("Not sure yet: " in text) is (verdict is Verdict.UNDECIDED)
+    assert ("Not sure yet, on one device so far: " in text) is (verdict is Verdict.UNDECIDED)
     assert "a gain of 3% or more is only 60% likely" in text
 
 
