@@ -46,6 +46,8 @@ def verdict_sentences(result: ResultData) -> Iterator[str]:
         yield "An hour is assumed, as nothing says how long it trains."
     yield from _going_on(result)
     yield from _batch_change(result)
+    if not result.trials:
+        return
     if answer.base is None:
         yield "Your own settings did not run, so all ratios to them are only expected."
     if result.facts.learning is None and not result.options.global_batch:

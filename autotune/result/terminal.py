@@ -266,7 +266,8 @@ def _answer(view: ResultView) -> Iterator[RenderableType]:
     yield Text(verdict)
     yield Text.assemble(("Settings: ", "bold"), settings(view.result))
     yield Text()
-    yield Compared(view.best)
+    if view.best:
+        yield Compared(view.best)
     yield Text(view.counts, style="dim")
 
 

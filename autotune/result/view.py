@@ -285,6 +285,8 @@ class ResultView:
     def counts(self) -> str:
         """How many trials there were, how they ended, and what the ranges mean."""
         result = self.result
+        if not result.trials:
+            return f"No trial ran in {roughly(result.seconds)}."
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
         text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
         objective = objective_named(result.objective)

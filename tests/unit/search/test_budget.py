@@ -29,6 +29,17 @@ def test_a_first_step_that_takes_the_whole_budget_is_delivered(tuner: Tuner) -> 
     assert result.verdict is Verdict.UNDECIDED
 
 
+def test_a_training_that_is_over_before_a_trial_is_not_searched_for(tuner: Tuner) -> None:
+    """Its own settings are handed over; nothing is said of ratios that there are none of."""
+    result = tuner(speed(), options={"train_for": "2s"})
+    assert not result.trials
+    assert result.config == result.answer.own
+    text = str(result)
+    assert "No trial ran in " in text
+    assert "atio" not in text
+    assert "vs yours" not in text
+
+
 @pytest.mark.parametrize("phase", [Phase.START, Phase.FIRST_STEP, Phase.STEADY])
 def test_a_budget_that_holds_no_trial_is_told_with_a_number(tuner: Tuner, phase: Phase) -> None:
     ended = BudgetEnded(phase=phase, seconds=44)
