@@ -8,9 +8,9 @@ may be recommended. Two kinds of runs lower it:
   of the plan (knowledge gradient: Frazier, Powell and Dayanik 2009), over n runs of the same
   configuration, because one noisy run may change nothing and still be worth its sequel (Frazier and
   Powell 2010).
-- *Confirming*: a distributed leader is recommended once its gain is surely above the margin and it
-  is certified. Some rounds of it and of the best single device are worth the chance that they make
-  it sure, times what it then saves.
+- *Confirming*: something distributed is recommended once its gain is surely above the margin and it
+  is certified. Some rounds of the best one and of the best single device are worth what it saves
+  where they make it sure.
 
 A run is made where it saves most for each second, everything included that it makes necessary; the
 search ends where none is expected to save more than it takes (Xie et al., *Cost-aware Stopping for
@@ -128,6 +128,12 @@ class Prospects:
         return self._best(self.available)
 
     @cached_property
+    def distributed(self) -> int | None:
+        """Position of what is expected to train fastest of what is distributed and ran."""
+        among = self.available & self.several
+        return self._best(among) if among.any() else None
+
+    @cached_property
     def sure(self) -> NDArray[np.bool_]:
         """Whether each available distributed one surely gains more than the margin."""
         found = self.available & self.several
@@ -156,24 +162,45 @@ def choices(prospects: Prospects, only: Configuration | None = None) -> Iterator
 
 
 def _confirming(s: Prospects) -> Iterator[Choice]:
-    """Yield what makes the distributed leader recommendable."""
-    if not s.several[s.leader] or s.leader == s.plan:
+    """Yield what makes the best distributed configuration recommendable.
+
+    Some rounds make it sure where they move the mean m of its gain over the best single device to
+    where m is surely above the margin. They are worth what it then saves, which is more than is
+    expected of it now: E[1 - exp(-gain)] over those m alone.
+    """
+    k, b = s.distributed, s.single
+    if k is None or k == s.plan:
         return
-    k, b = s.leader, s.single
-    saves = float(s.times[s.plan] - s.times[k]) * s.training
     certifying = float(s.certifying[k])
     if s.sure[k]:
         if certifying:
+            saves = float(s.times[s.plan] - s.times[k]) * s.training
             yield Choice(k, saves, certifying, certifies=True)
         return
     mean, variance = s.outlook.gap(k, b)
-    noise = s.outlook.noise[:, k] + s.outlook.noise[:, b]
+    ahead = float(s.times[b] - s.times[s.plan])
     for rounds in AHEAD:
-        after = 1 / (1 / variance + rounds / noise)
-        move = np.sqrt(np.maximum(variance - after, 1e-12))
-        chance = float(ndtr((mean - s.margin - SURE_SDS * np.sqrt(after)) / move).mean())
+        move = np.sqrt(np.clip(_moved(s.outlook, k, b, rounds), 1e-12, variance))
+        above = mean - s.margin - SURE_SDS * np.sqrt(variance - move**2)
+        chance = ndtr(above / move)
+        share = chance - _expected(-mean, variance) * ndtr((above - move**2) / move)
+        saves = float(s.times[b] * share.mean() - ahead * chance.mean()) * s.training
         takes = rounds * float(s.seconds[k] + s.seconds[b]) + certifying
-        yield Choice(max((k, b), key=lambda i: _tells(s, i, k, b)), chance * saves, takes)
+        yield Choice(max((k, b), key=lambda i: _tells(s, i, k, b)), saves, takes)
+
+
+def _moved(o: Outlook, k: int, b: int, rounds: int) -> Matrix:
+    """Return the variance by which rounds of two configurations move the mean of log(k / b).
+
+    That is a' S^-1 a, with a the covariance of log(k / b) with the two means that are measured, and
+    S their own. What runs of these minutes share tells nothing, so it falls below the variance.
+    """
+    both, common = [k, b], (o.across[:, k, b] + o.across[:, b, k]) / 2
+    told, other = np.moveaxis(o.across[:, k, both] - o.across[:, b, both], 1, 0)
+    one, two = np.moveaxis(o.shown[:, both] + o.noise[:, both] / rounds, 1, 0)
+    solved = told**2 * two - 2 * told * other * common + other**2 * one
+    found: Matrix = solved / np.maximum(one * two - common**2, 1e-12)
+    return found
 
 
 def _tells(s: Prospects, i: int, k: int, b: int) -> float:

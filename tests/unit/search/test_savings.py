@@ -106,6 +106,22 @@ def test_a_distributed_leader_is_made_sure_and_then_certified() -> None:
     assert certified.plan == 2
 
 
+def test_what_may_gain_much_is_confirmed_though_little_is_expected_of_it() -> None:
+    """A gain of 1 % ± 10 % is no gain, and 6 hours are worth finding out."""
+    doubtful = prospects(outlook([0.0, -0.5, 0.01], [0.07, 0.001, 0.07]), training=6 * HOUR)
+    assert doubtful.plan == 0
+    assert (chosen := best(doubtful))
+    assert chosen.position in (0, 2)
+    assert chosen.saves > (doubtful.times[0] - doubtful.times[2]) * doubtful.training
+    assert best(prospects(doubtful.outlook, training=60.0)) is None
+
+
+def test_what_runs_do_not_tell_is_not_confirmed() -> None:
+    """As where the machine drifts more than two configurations differ: a search has an end."""
+    deaf = outlook([0.0, -0.5, 0.1], [0.05, 0.001, 0.05], tells=0.0)
+    assert best(prospects(deaf, training=1e6)) is None
+
+
 def test_a_gain_below_the_margin_is_not_distributed_for() -> None:
     small = prospects(
         outlook([0.0, -0.5, 0.02], [0.001, 0.001, 0.001]), certified=np.array([0, 0, 1], bool)
