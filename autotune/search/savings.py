@@ -196,9 +196,9 @@ def _moved(o: Outlook, k: int, b: int, rounds: int) -> Matrix:
     S their own. What runs of these minutes share tells nothing, so it falls below the variance.
     """
     both, common = [k, b], (o.across[:, k, b] + o.across[:, b, k]) / 2
-    told, other = np.moveaxis(o.across[:, k, both] - o.across[:, b, both], 1, 0)
+    of_k, of_b = np.moveaxis(o.across[:, k, both] - o.across[:, b, both], 1, 0)
     one, two = np.moveaxis(o.shown[:, both] + o.noise[:, both] / rounds, 1, 0)
-    solved = told**2 * two - 2 * told * other * common + other**2 * one
+    solved = of_k**2 * two - 2 * of_k * of_b * common + of_b**2 * one
     found: Matrix = solved / np.maximum(one * two - common**2, 1e-12)
     return found
 
