@@ -12,6 +12,8 @@ from autotune.stats.intervals import Interval
 
 SHOWN = frozenset({Outcome.MEASURED, Outcome.PRUNED, Outcome.UNSTABLE, Outcome.UNFINISHED})
 """Outcomes with a speed; what broke down later had one too, and is no use."""
+BROKEN = frozenset({Outcome.FAILED, Outcome.CRASHED, Outcome.OUT_OF_MEMORY, Outcome.HUNG})
+"""Outcomes that speak against a program; that its speed did not settle does not."""
 
 
 class Stage(StrEnum):

@@ -16,13 +16,12 @@ from autotune.program import share_of_epochs
 from autotune.reason import Outcome, Rule, RuleKind
 from autotune.search.kernel import Matrix
 from autotune.search.runner import Runner
+from autotune.search.savings import SURE
 from autotune.space import ONE_DEVICE, Candidates, why_alone
 from autotune.space.origin import choices, origins
 from autotune.stats.intervals import SDS, Interval, around
 from autotune.trial import SHOWN, Trial, counting, sustained
 
-SURE = 0.95
-"""Probability of a gain above the margin from which something distributed is recommended."""
 ITSELF = Interval(low=1.0, value=1.0, high=1.0)
 """The ratio of the own settings to themselves."""
 

@@ -49,11 +49,6 @@ class Learner:
         self._began: float | None = None
         self._learned: list[Run] = []
 
-    @property
-    def knows_own(self) -> bool:
-        """Whether anything tells the rate of the own settings."""
-        return self._knows or bool(self.runs)
-
     def learn(self) -> None:
         """Take in all trials so far."""
         history = self._history
@@ -87,7 +82,7 @@ class Learner:
 
     def log_rate(self, configuration: Configuration, now: float) -> float | None:
         """Return the expected log(rate) of a configuration; None while nothing tells it."""
-        if not self.knows_own:
+        if not (self._knows or self.runs):
             return None
         found = self._posterior.outlook([self.row[configuration]], self._minutes(now), 16)
         return float(found.mean.mean())

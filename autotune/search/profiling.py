@@ -20,22 +20,18 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
-from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.allreduce import seconds_of_step
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.savings import BESIDE
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, unpaired_ratio
 from autotune.strategies import strategy
 from autotune.text import times
-from autotune.trial import Trial
+from autotune.trial import BROKEN, Trial
 from autotune.workload import own_settings
-
-BESIDE = 0.01
-"""Share of the training that what follows an answer may take, where nobody asks for it."""
-BROKEN = {Outcome.FAILED, Outcome.CRASHED, Outcome.OUT_OF_MEMORY, Outcome.HUNG}
 
 
 def patch_of(chosen: Configuration, subject: Subject) -> Patch:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from autotune.config import Configuration
 from autotune.search.kernel import Matrix
@@ -34,8 +34,10 @@ from autotune.search.posterior import Outlook
 
 SURE = 0.95
 """Probability of a gain above the margin from which something distributed is recommended."""
-SURE_SDS = 1.6449
+SURE_SDS = float(ndtri(SURE))
 """Standard deviations above the margin at which it has that probability."""
+BESIDE = 0.01
+"""Share of the training that may go into what only tells more of the answer."""
 AHEAD = (1, 2, 4, 8)
 """Runs of one configuration that are weighed together."""
 NODES, _CHANCES = np.polynomial.hermite_e.hermegauss(7)
@@ -120,18 +122,18 @@ class Prospects:
     @cached_property
     def single(self) -> int:
         """Position of the best single device of those."""
-        return self._best(self.available & ~self.several)
+        return self.best(self.available & ~self.several)
 
     @cached_property
     def leader(self) -> int:
         """Position of what is expected to train fastest of all that is available."""
-        return self._best(self.available)
+        return self.best(self.available)
 
     @cached_property
     def distributed(self) -> int | None:
         """Position of what is expected to train fastest of what is distributed and ran."""
         among = self.available & self.several
-        return self._best(among) if among.any() else None
+        return self.best(among) if among.any() else None
 
     @cached_property
     def sure(self) -> NDArray[np.bool_]:
@@ -146,9 +148,10 @@ class Prospects:
         """Position of what would be recommended now."""
         allowed = self.sure & self.certified
         allowed[self.single] = True
-        return self._best(allowed)
+        return self.best(allowed)
 
-    def _best(self, among: NDArray[np.bool_]) -> int:
+    def best(self, among: NDArray[np.bool_]) -> int:
+        """Return the position of what is expected to train fastest."""
         return int(np.where(among, self.times, np.inf).argmin())
 
 

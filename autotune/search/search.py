@@ -29,7 +29,7 @@ from autotune.search.posterior import WALKERS
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.runner import Certification, Runner
 from autotune.search.sampler import PosteriorSampler
-from autotune.search.savings import Choice, Prospects, choices
+from autotune.search.savings import BESIDE, Choice, Prospects, choices
 from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED
@@ -43,8 +43,6 @@ HYPOTHESES = 16
 DRAWS = 4000
 MEASURED, WANTED = 8, 30
 """Configurations of each kind that are weighed: the best that ran, and the most hopeful."""
-BESIDE = 0.01
-"""Share of the training that a run may take which only tells more of the answer."""
 SAME = 0.01
 """Share of the training time within which the smaller change of the own settings is recommended."""
 
@@ -428,11 +426,7 @@ class Search:
 
     def _leader(self, now: Prospects) -> int | None:
         """Return the distributed leader, of what ran; those that surely gain come first."""
-        mine = now.available & now.several
-        if not mine.any():
-            return None
-        among = now.sure if now.sure.any() else mine
-        return int(np.where(among, now.times, np.inf).argmin())
+        return now.best(now.sure) if now.sure.any() else now.distributed
 
     def recommended(self, now: Prospects) -> int:
         """Return the position of the smallest change of the own settings within 1 % of the best."""

@@ -22,7 +22,6 @@ from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
-from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text, rule_text
 from autotune.result import SavedConfiguration, load_configuration
 from autotune.result.saved import located
@@ -35,7 +34,7 @@ from autotune.search.study import Study
 from autotune.space import Candidates, Situation
 from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.text import parse_seconds, plural, sentence, times
-from autotune.trial import Stage, Trial
+from autotune.trial import BROKEN, Stage, Trial
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
@@ -44,8 +43,6 @@ SECONDS = 50.0
 MORE_TIME = "allow more time"
 SURE = 0.99
 """Probability from which an answer is taken: it is looked for after each run."""
-BROKEN = (Outcome.CRASHED, Outcome.FAILED, Outcome.HUNG, Outcome.OUT_OF_MEMORY)
-"""Outcomes that speak against a program; that its speed did not settle does not."""
 
 
 class VerificationOutcome(StrEnum):
@@ -279,7 +276,7 @@ class _Check:
     ) -> tuple[VerificationOutcome, str]:
         """Return whether today's answer is the saved one, and why."""
         winner = pool[0]
-        broken = [t for t in trials if t.configuration == winner and t.outcome in BROKEN]
+        broken = _broken(trials, winner)
         if broken and (len(broken) >= ATTEMPTS or answer.entry(winner) is None):
             return VerificationOutcome.FAILS, _unmeasured(broken[0])
         outcome = sure_outcome(answer, trials, pool) or VerificationOutcome.UNCLEAR
@@ -315,7 +312,7 @@ def sure_outcome(
 ) -> VerificationOutcome | None:
     """Return what today's answer says of the first of one or two configurations, if it is sure."""
     winner, ratio = pool[0], ratio_of(answer, pool)
-    broken = [t for t in trials if t.configuration == winner and t.outcome in BROKEN]
+    broken = _broken(trials, winner)
     if len(broken) >= ATTEMPTS:
         return VerificationOutcome.FAILS
     if ratio is None:
@@ -374,6 +371,10 @@ def _words(
         }
         return "one device is", "the best distributed configuration", ends
     return "the recommended configuration is", "your own settings", {}
+
+
+def _broken(trials: Sequence[Trial], configuration: Configuration) -> list[Trial]:
+    return [t for t in trials if t.configuration == configuration and t.outcome in BROKEN]
 
 
 def _unmeasured(trial: Trial) -> str:
