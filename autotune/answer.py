@@ -73,8 +73,6 @@ class NotTaken(StrEnum):
     """It was not shown to train as one device does."""
     NOT_SURE = "not sure"
     """Its gain over one device is not 95 % sure."""
-    BATCH = "batch"
-    """Its batch is not shown to pay."""
     SMALL = "small"
     """A smaller change of the own settings is within 1 %."""
 

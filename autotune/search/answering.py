@@ -47,8 +47,6 @@ class Evidence:
     """Whether `several` was certified."""
     ended: Ended | None = None
     further: Further | None = None
-    unproved: frozenset[Configuration] = frozenset()
-    """What ran with another batch, which is not shown to pay."""
 
 
 def interval_of(logs: Matrix) -> Interval:
@@ -236,8 +234,6 @@ def _why_not_taken(configuration: Configuration, outcome: Outcome, found: Eviden
         return NotTaken.REJECTED
     if outcome is not Outcome.MEASURED:
         return NotTaken.STOPPED
-    if configuration in found.unproved:
-        return NotTaken.BATCH
     if configuration.distributed and not found.recommended.distributed:
         sure = configuration == found.several and found.distributes >= SURE
         return NotTaken.NOT_CERTIFIED if sure else NotTaken.NOT_SURE

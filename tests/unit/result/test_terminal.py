@@ -71,14 +71,14 @@ def test_what_others_are_compared_with_has_a_row() -> None:
     ]
     found = changed(trials=(*RESULT.trials, *others))
     entries = tuple(
-        e.model_copy(update={"not_taken": NotTaken.BATCH if e.ratio.value > 1.5 else None})
+        e.model_copy(update={"not_taken": NotTaken.SMALL if e.ratio.value > 1.5 else None})
         for e in found.answer.entries
     )
     answer = found.answer.model_copy(update={"entries": entries})
     text = draw(result_text(found.model_copy(update={"answer": answer}), OUT), 160)
     lines = [line.rstrip() for line in text.split("\n")]
     assert any(line.endswith(" 1.00  one device, batch 128 (your own)") for line in lines)
-    assert sum("(its batch is not shown to pay)" in line for line in lines) == 3
+    assert sum("(not needed: a smaller change is within 1%)" in line for line in lines) == 3
 
 
 def test_a_ratio_to_what_did_not_run_is_marked() -> None:

@@ -129,7 +129,6 @@ def test_an_entry_has_its_own_runs_and_the_ratio_of_all() -> None:
     ("faster", "found", "why"),
     [
         (ended(1, ALONE, rate=101.0), {}, NotTaken.SMALL),
-        (ended(1, ALONE, rate=150.0), {"unproved": frozenset({ALONE})}, NotTaken.BATCH),
         (ended(1, ALONE, Outcome.PRUNED, 150.0), {}, NotTaken.STOPPED),
         (ended(1, PAIR, rate=150.0), {"distributes": 0.7}, NotTaken.NOT_SURE),
         (ended(1, PAIR, rate=150.0), {"distributes": 0.99}, NotTaken.NOT_CERTIFIED),
