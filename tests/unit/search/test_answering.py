@@ -37,7 +37,7 @@ FEW = ended(0, OWN, stage=Stage.BASELINE)
 LONGER = Further(seconds=60.0, saves=600.0)
 
 
-def answer(*trials: Trial, length: Length = Length(), **found: Any) -> Answer:  # noqa: B008
+def answer(*trials: Trial, length: Length = Length(), **found: Any) -> Answer:  # noqa: B008 - immutable
     """Return the answer of a search with some trials, of which the rule concludes what is given.
 
     The posterior knows each configuration to within a per cent.
