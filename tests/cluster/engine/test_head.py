@@ -39,7 +39,8 @@ def test_a_search_ends_with_what_it_has(apart: Nodes, tmp_path: Path) -> None:
     (tmp_path / "space.yaml").write_text(yaml.safe_dump({**SPACE, "axes": axes}))
     command = [
         *(sys.executable, "-m", "autotune", "tune", "mine.py:model_fn", "mine.py:dataset_fn"),
-        *("--engine", apart.url, "--space", "space.yaml", "--budget", "900s", "--out", "out"),
+        *("--engine", apart.url, "--space", "space.yaml", "--budget", "900s"),
+        *("--train-for", "500h", "--out", "out"),
     ]
     variables = {**os.environ, "PYTHONPATH": str(ROOT)}
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
