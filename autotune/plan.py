@@ -7,7 +7,7 @@ from autotune.length import Length, Source
 from autotune.machine import Machine
 from autotune.reason import Rule
 from autotune.space import Limit
-from autotune.text import plural, roughly
+from autotune.text import plural, roughly, very_roughly
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts, why_assumed
 
@@ -93,9 +93,11 @@ def length_in_words(plan: Plan) -> str:
             text = f"The training takes {time} by your own settings, as you say"
         case Source.SCRIPT | Source.EPOCHS:
             by = "as you say" if length.source is Source.EPOCHS else "as the script says"
-            about = f", about {time} by your own settings" if time else ""
             whole = f"{plural(length.epochs or 0, 'epoch')} of {facts.how_many}"
-            text = f"The training has {whole}, {by}{about}"
+            text = f"The training has {whole}, {by}"
+            if seconds is not None:
+                text += f". Its first steps tell that it takes about {very_roughly(seconds)} by "
+                text += "your own settings, or half or twice that"
     if length.at_most:
         text += "; a callback may end it before"
     if seconds is not None and seconds < plan.trial_seconds:

@@ -69,6 +69,9 @@ def _is_known(interval: Range) -> bool:
     return interval.high <= 10 * interval.value and interval.value <= 10 * interval.low
 
 
+_LENGTHS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
 def clock(seconds: float) -> str:
     """Return a length of time as a clock shows it: `1:05`, `1:02:03`."""
     minutes, rest = divmod(int(max(seconds, 0)), 60)
@@ -78,13 +81,18 @@ def clock(seconds: float) -> str:
 
 def roughly(seconds: float) -> str:
     """Return a length of time in two units at most: `40 s`, `2 min 30 s`, `1 h 5 min`."""
-    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
     rest, parts = max(round(seconds), 0), []
-    for unit, length in units:
+    for unit, length in _LENGTHS:
         count, rest = divmod(rest, length)
         if count:
             parts.append(f"{count} {unit}")
     return " ".join(parts[:2]) or "0 s"
+
+
+def very_roughly(seconds: float) -> str:
+    """Return a length of time in its largest unit, rounded: `40 s`, `3 min`, `2 h`."""
+    unit, length = next((each for each in _LENGTHS if seconds >= each[1]), _LENGTHS[-1])
+    return f"{round(seconds / length)} {unit}"
 
 
 def size(count: float) -> str:

@@ -35,7 +35,7 @@ from benchmarks.pays.figures import (
     rates,
     row_of,
 )
-from benchmarks.pays.searches import PEERS, Judged, Peer
+from benchmarks.pays.searches import PEERS, Judged
 from benchmarks.replay.table import FOLDER
 
 HEAD = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
@@ -82,8 +82,7 @@ def _work(options: argparse.Namespace) -> Iterator[Work]:
     judge, seeds = pkgutil.resolve_name(options.judge), range(options.searches)
     cases = free(tables)
     for case, seed in product((*cases, *fixed(tables)), seeds):
-        yield from (partial(_judged, judge, case, seed, training) for training in LENGTHS)
-        yield from (partial(_peer, each, case, seed) for each in PEERS)
+        yield partial(_with_peers, judge, case, seed)
     for case, scenario, seed in product(cases, SCENARIOS, seeds):
         there = replace(case, scenario=scenario)
         for training in (HOUR, max(LENGTHS)):
@@ -94,9 +93,15 @@ def _judged(judge: Judged, case: Case, seed: int, training: float) -> list[Row]:
     return [row_of(JUDGED, case, seed, training, judge(case, training, seed))]
 
 
-def _peer(peer: Peer, case: Case, seed: int) -> list[Row]:
-    found = [*peer(case, seed)]
-    return [row_of(name, case, seed, length, each) for name, each in found for length in LENGTHS]
+def _with_peers(judge: Judged, case: Case, seed: int) -> list[Row]:
+    """Return a row of each length and search; peers are told how long the judged one has taken."""
+    mine = {training: judge(case, training, seed) for training in LENGTHS}
+    rows = [row_of(JUDGED, case, seed, training, found) for training, found in mine.items()]
+    times = {training: found.seconds for training, found in mine.items()}
+    for peer in PEERS:
+        for name, lengths, found in peer(case, seed, times):
+            rows += [row_of(name, case, seed, training, found) for training in lengths]
+    return rows
 
 
 def _done(work: Work) -> list[Row]:

@@ -51,8 +51,10 @@ class Found:
 
 Judged = Callable[[Case, float, int], Found]
 """Searches a case with a seed, for a training of so many seconds by the own settings."""
-Peer = Callable[[Case, int], Iterator[tuple[str, Found]]]
-"""Yields by name what searches find with a seed, whatever the length of the training."""
+Times = Mapping[float, float]
+"""Seconds of the judged search by those of the training."""
+Peer = Callable[[Case, int, Times], Iterator[tuple[str, Sequence[float], Found]]]
+"""Yields what searches find with a seed, by name, and for which lengths of training."""
 
 
 def judged(case: Case, training: float, seed: int) -> Found:
@@ -71,18 +73,23 @@ def judged(case: Case, training: float, seed: int) -> Found:
     )
 
 
-def without_search(case: Case, _: int) -> Iterator[tuple[str, Found]]:
+def without_search(
+    case: Case, _: int, beside: Times
+) -> Iterator[tuple[str, Sequence[float], Found]]:
     """Yield what costs nothing: the own settings, and a rule of thumb."""
     singles = [each for each in case.world.rates if not each.distributed]
     largest = max(each.per_replica_batch for each in singles)
     thumb = case.own.taking({"per_replica_batch": largest, "steps_per_execution": 8})
     among = [each for each in singles if each.per_replica_batch == largest]
-    yield "no search", Found(recommended=case.own)
-    yield "rule of thumb", Found(recommended=nearest(thumb, among))
+    yield "no search", [*beside], Found(recommended=case.own)
+    yield "rule of thumb", [*beside], Found(recommended=nearest(thumb, among))
 
 
-def optunas(name: str, case: Case, seed: int) -> Iterator[tuple[str, Found]]:
-    """Yield what a sampler of Optuna finds within each fixed budget, and until it is terminated.
+def optunas(
+    name: str, case: Case, seed: int, beside: Times
+) -> Iterator[tuple[str, Sequence[float], Found]]:
+    """Yield what a sampler of Optuna finds in the time of the judged search, in fixed ones, and
+    until it is terminated.
 
     One search is all of them, because it is not told its budget.
     """
@@ -91,23 +98,36 @@ def optunas(name: str, case: Case, seed: int) -> Iterator[tuple[str, Found]]:
     ends = Ends(meter)
     search(meter.found.configurations, meter, SAMPLERS[name](seed=seed), ends)
     cpu = (time.process_time() - began) / len(meter.log)
+    for training, seconds in beside.items():
+        yield f"{name}, the same time", [training], within(seconds, meter.log, case)
     for budget in BUDGETS:
-        yield f"{name}, {budget} s", until(budget, meter.log, case, cpu)
+        yield f"{name}, {budget} s", [*beside], until(budget, meter.log, case, cpu)
     terminated = until(ends.terminated or LONGEST, meter.log, case, cpu)
-    yield f"{name}, Optuna's terminator", terminated
+    yield f"{name}, Optuna's terminator", [*beside], terminated
 
 
 def until(seconds: float, log: Sequence[Entry], case: Case, cpu: float = 0.0) -> Found:
     """Return what a search has found that begins no trial after some seconds."""
     begun = [0.0, *(each.seconds for each in log)]
     made = [each for start, each in zip(begun, log, strict=False) if start < seconds]
-    shown = [(each.rate, each.configuration) for each in made if each.rate]
     return Found(
-        recommended=max(shown, key=lambda each: each[0])[1] if shown else case.own,
+        recommended=_fastest(made, case),
         seconds=made[-1].seconds,
         trials=len(made),
         cpu=cpu * len(made),
     )
+
+
+def within(seconds: float, log: Sequence[Entry], case: Case) -> Found:
+    """Return what a search has found that takes so many seconds."""
+    made = [each for each in log if each.seconds <= seconds]
+    return Found(recommended=_fastest(made, case), seconds=seconds, trials=len(made))
+
+
+def _fastest(made: Sequence[Entry], case: Case) -> Configuration:
+    """Return the configuration of the fastest trial; the own one where none was measured."""
+    shown = [(each.rate, each.configuration) for each in made if each.rate]
+    return max(shown, key=lambda each: each[0])[1] if shown else case.own
 
 
 def stagnation() -> Terminator:

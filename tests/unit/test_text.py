@@ -40,16 +40,17 @@ def test_every_axis_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "clock", "roughly"),
+    ("seconds", "clock", "roughly", "very_roughly"),
     [
-        (0, "0:00", "0 s"),
-        (65.4, "1:05", "1 min 5 s"),
-        (3723, "1:02:03", "1 h 2 min"),
-        (90_000, "25:00:00", "1 d 1 h"),
+        (0, "0:00", "0 s", "0 s"),
+        (65.4, "1:05", "1 min 5 s", "1 min"),
+        (3723, "1:02:03", "1 h 2 min", "1 h"),
+        (90_000, "25:00:00", "1 d 1 h", "1 d"),
     ],
 )
-def test_lengths_of_time(seconds: float, clock: str, roughly: str) -> None:
-    assert (text.clock(seconds), text.roughly(seconds)) == (clock, roughly)
+def test_lengths_of_time(seconds: float, clock: str, roughly: str, very_roughly: str) -> None:
+    found = (text.clock(seconds), text.roughly(seconds), text.very_roughly(seconds))
+    assert found == (clock, roughly, very_roughly)
 
 
 def test_rates_and_sizes() -> None:

@@ -19,7 +19,7 @@ from benchmarks.pays.figures import (
     hindsight,
     row_of,
 )
-from benchmarks.pays.searches import BUDGETS, Found, optunas, until, without_search
+from benchmarks.pays.searches import BUDGETS, Found, optunas, until, within, without_search
 from benchmarks.peers.job import Entry
 
 CASE = Case(table="conv")
@@ -57,7 +57,7 @@ def test_a_held_batch_leaves_nothing_else_to_be_found() -> None:
     for case in cases:
         assert {each.global_batch for each in case.world.rates} == {case.batch}
         assert {each.distributed for each in case.world.rates} == {False, True}
-        assert all(e.recommended.global_batch == case.batch for _, e in without_search(case, 0))
+        assert all(e.recommended.global_batch == case.batch for *_, e in without_search(case, 0, {}))
 
 
 def test_one_search_is_all_that_begin_no_trial_after_their_budget() -> None:
@@ -71,11 +71,16 @@ def test_one_search_is_all_that_begin_no_trial_after_their_budget() -> None:
     assert until(15, log, CASE).recommended == pool[1]
     failed = [log[0].model_copy(update={"rate": None})]
     assert until(15, failed, CASE).recommended == CASE.own
+    assert within(25, log, CASE) == Found(recommended=pool[1], seconds=25, trials=2)
 
 
 def test_a_terminated_search_takes_no_longer_than_the_terminator_needs() -> None:
     """Twenty trials at least, known ones included, which cost nothing."""
-    made = dict(optunas("random search", CASE, 0))
+    beside = {60.0: 15.0, 300.0: 40.0}
+    every = [*optunas("random search", CASE, 0, beside)]
+    same = [(where, each.seconds) for name, where, each in every if name.endswith("the same time")]
+    assert same == [([60.0], 15.0), ([300.0], 40.0)]
+    made = {name: each for name, where, each in every if where == [*beside]}
     assert list(made)[:-1] == [f"random search, {each} s" for each in BUDGETS]
     ended = made["random search, Optuna's terminator"]
     assert 10 < ended.trials <= len(CASE.world.table.configurations)
