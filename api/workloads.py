@@ -32,14 +32,6 @@ class NoParameters(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Commit(Value):
-    repository: Annotated[
-        str, Field(pattern=r"^(https|ssh|file)://[^\s\x00-\x1f-][^\s\x00-\x1f]*$")
-    ]
-    commit: Annotated[str, Field(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64})$")]
-    """Its full id; a branch would be something else tomorrow."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Registered:
     """A workload as the operator registered it."""
@@ -53,9 +45,6 @@ class Registered:
     """Each field is one scalar; the model forbids others, whatever its own settings are."""
     for_dataset: frozenset[str] = frozenset()
     """Parameters that go to the dataset factory; the others go to the model factory."""
-    commit: Commit | None = None
-    """Holds the files that the factories or the script are named by; None for files that are here,
-    and installed modules."""
 
     def validate(self, given: Params) -> dict[str, Scalar]:
         unknown = sorted(set(given) - set(self.parameters.model_fields))
@@ -96,9 +85,7 @@ class Registered:
 
         Of an installed module it is that of the name alone.
         """
-        if self.commit is not None:
-            texts = [self.model, self.dataset, self.commit.repository, self.commit.commit]
-        elif is_script(self.model):
+        if is_script(self.model):
             texts = [self.model]
             with suppress(OSError):  # It is gone.
                 texts.append(hashlib.sha256((root / self.model).read_bytes()).hexdigest())
@@ -143,9 +130,6 @@ class Declared(Value):
     dataset: str = ""
     description: str = ""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
-    repository: str | None = None
-    """Address of the git repository that holds its files; None for files that are here."""
-    commit: str | None = None
 
 
 def registered(declared: Declared) -> Registered:
@@ -156,7 +140,6 @@ def registered(declared: Declared) -> Registered:
         )
     if is_script(declared.model) and declared.parameters:
         raise SettingsError(f"The script {declared.model} takes no parameters.", "Remove them.")
-    commit = _commit(declared)
     fields: dict[str, Any] = {n: _field(each) for n, each in declared.parameters.items()}
     forbid = ConfigDict(extra="forbid", allow_inf_nan=False)
     return Registered(
@@ -165,32 +148,7 @@ def registered(declared: Declared) -> Registered:
         description=declared.description,
         parameters=create_model("Parameters", __config__=forbid, **fields),
         for_dataset=frozenset(n for n, each in declared.parameters.items() if each.dataset),
-        commit=commit,
     )
-
-
-def _commit(declared: Declared) -> Commit | None:
-    if declared.repository is None and declared.commit is None:
-        return None
-    files = (declared.model, declared.dataset or declared.model)
-    if not all(map(_is_within, files)):
-        raise SettingsError(
-            f"Workload {declared.model!r} does not name files of its repository.",
-            "Write path/to/file.py:function, or the path of a script, from the repository's top.",
-        )
-    try:
-        return Commit.model_validate({"repository": declared.repository, "commit": declared.commit})
-    except ValidationError as exc:
-        raise SettingsError(
-            f"Workload {declared.model!r}: {first_mistake(exc)}.",
-            "Write repository as https://, ssh:// or file://, and the full id of a commit.",
-        ) from exc
-
-
-def _is_within(text: str) -> bool:
-    """Whether a text names a file by a path that goes only down."""
-    path = Path(text.partition(":")[0])
-    return is_script(str(path)) and not path.is_absolute() and ".." not in path.parts
 
 
 def check_bounded(name: str, workload: Registered) -> None:

@@ -91,15 +91,11 @@ class WorkloadAnswer(Described):
     description: str
     parameters: dict[str, JsonValue]
     """A JSON Schema of `params`."""
-    commit: str | None = None
-    """Of the repository that holds its code; null if it is in none."""
 
     @classmethod
     def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
         schema = workload.parameters.model_json_schema()
-        commit = workload.commit and workload.commit.commit
-        text = workload.description
-        return cls(name=name, description=text, parameters=schema, commit=commit)
+        return cls(name=name, description=workload.description, parameters=schema)
 
 
 class WorkloadsAnswer(Described):

@@ -27,11 +27,10 @@ from autotune.api.store.migrations import check_schema
 from autotune.api.store.queue import mark_unserved
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
-from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old, sweep
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Places, Tuner
-from autotune.api.workloads import Registered, Registry
+from autotune.api.workloads import Registry
 from autotune.face import Face, shown_by
 from autotune.text import plural, roughly
 
@@ -42,8 +41,6 @@ LAST_SECONDS = 15.0
 REMOVE_SECONDS = 3600.0
 """Between removals of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
-FETCH_SECONDS = 60.0
-"""Between attempts at repositories that could not be had."""
 INSPECT_SECONDS = 60.0
 
 
@@ -56,10 +53,8 @@ class Worker:
         self._registry = settings.registry()
         self._adopts = adopts
         self._places = Places(settings)
-        self._checkouts = Checkouts(settings.data / "checkouts")
         self._chores = (
             at_most_every(workers.SEEN_SECONDS / 4, self._show),
-            at_most_every(FETCH_SECONDS, self._fetch),
             at_most_every(REMOVE_SECONDS, self._remove),
         )
         self._stop = Event()
@@ -151,7 +146,7 @@ class Worker:
         if refused is not None:
             return self._finish(lease, refused)
         try:
-            what = order(claimed, self._registry, self._settings, self._checkouts)
+            what = order(claimed, self._registry, self._settings)
             what.out.mkdir(parents=True, exist_ok=True)
             tuner = Tuner(claimed.marker, self._places, what, adopts=self._adopts)
         except InvalidTuning as exc:
@@ -202,15 +197,7 @@ class Worker:
 
     def _codes(self) -> dict[str, str]:
         """Return the digest of the code of each workload whose files are here."""
-        return {
-            name: each.code(self._settings.root)
-            for name, each in self._registry.items()
-            if each.commit is None or self._checkouts.of(each.commit)
-        }
-
-    def _fetch(self) -> None:
-        found = (each.commit for each in self._registry.values())
-        self._checkouts.fetch(filter(None, found))
+        return {name: each.code(self._settings.root) for name, each in self._registry.items()}
 
     def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
         outcome = outcome.model_copy(update={"code_changed": self._is_edited(lease.claimed)})
@@ -260,9 +247,7 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
         tuner.close()
 
 
-def order(
-    claimed: ClaimedJob, registry: Registry, settings: Settings, checkouts: Checkouts
-) -> messages.SearchOrder:
+def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
     request = claimed.job
     workload = registry[request.workload]
     params = workload.validate(request.params)
@@ -274,8 +259,8 @@ def order(
     goes_on = claimed.study and claimed.kept
     return messages.SearchOrder(
         name=f"job {claimed.job.id}",
-        model=_here(workload.model, workload, checkouts),
-        dataset=_here(workload.dataset, workload, checkouts),
+        model=workload.model,
+        dataset=workload.dataset,
         model_arguments=of_model,
         dataset_arguments=of_dataset,
         space=request.space,
@@ -287,15 +272,6 @@ def order(
         study=claimed.study if goes_on else None,
         excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
     )
-
-
-def _here(text: str, workload: Registered, checkouts: Checkouts) -> str:
-    if workload.commit is None or not text:
-        return text
-    files = checkouts.of(workload.commit)
-    if files is None:
-        raise FileNotFoundError(f"The files of commit {workload.commit.commit} are gone.")
-    return str(files.absolute() / text)
 
 
 def jobs_folder(settings: Settings) -> Path:

@@ -12,7 +12,6 @@ from pydantic import AnyUrl, BaseModel, Field, create_model
 
 from autotune.api.errors import InvalidTuning, SettingsError
 from autotune.api.workloads import (
-    Commit,
     Declared,
     Parameter,
     Registered,
@@ -146,41 +145,6 @@ def test_a_script_is_registered_alone() -> None:
     units = {"units": Parameter(type="int")}
     with pytest.raises(SettingsError, match="takes no parameters"):
         registered(Declared(model="train.py", parameters=units))
-
-
-IN_GIT = {"repository": "https://git.example.org/models.git", "commit": "a" * 40}
-
-
-def test_a_workload_may_be_in_a_repository() -> None:
-    declared = Declared(model="train/toy.py:f", dataset="train/toy.py:g", **IN_GIT)
-    found = registered(declared)
-    assert found.commit == Commit(**IN_GIT)
-    later = registered(declared.model_copy(update={"commit": "b" * 40}))
-    assert found.code(Path("/one")) == found.code(Path("/other")) != later.code(Path("/one"))
-    assert registered(Declared(model="train.py", **IN_GIT)).commit == found.commit
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"commit": "main"},
-        {"commit": None},
-        {"commit": "--upload-pack=touch"},
-        {"repository": None},
-        {"repository": "http://git.example.org/models.git"},
-        {"repository": "ext::sh -c touch"},
-        {"repository": "https://-oProxyCommand=touch"},
-        {"repository": "/srv/models"},
-        {"model": "toy:f"},
-        {"model": "/etc/toy.py:f"},
-        {"dataset": "../toy.py:f"},
-    ],
-    ids=str,
-)
-def test_a_commit_and_its_files_are_named_in_full(wrong: dict[str, Any]) -> None:
-    given = {"model": "toy.py:f", "dataset": "toy.py:g", **IN_GIT, **wrong}
-    with pytest.raises(SettingsError, match="Workload"):
-        registered(Declared(**given))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import WorkerInfo
-from autotune.api.work.checkouts import Checkouts
 from autotune.api.work.messages import SearchOrder
 from autotune.api.work.worker import order
 from autotune.api.workloads import Registry
@@ -29,6 +28,6 @@ def order_after(
 
     def order_after(**known: object) -> SearchOrder:
         job = claimed.model_copy(update=known)
-        return order(job, registry, load_settings(data=tmp_path), Checkouts(tmp_path))
+        return order(job, registry, load_settings(data=tmp_path))
 
     return order_after
