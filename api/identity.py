@@ -43,10 +43,6 @@ class Caller(Value):
             raise ScopeMissing(f"This key lacks the scope {scope}.", "Use a key that has it.")
 
 
-FOLDERS = Caller(id="folders", name="", project="", scopes=frozenset({Scope.READ}))
-"""Who looks at results on this machine, without a service."""
-
-
 class Grant(Value):
     project: _ProjectName
     scopes: Annotated[frozenset[Scope], Field(min_length=1)] = frozenset({Scope.READ, Scope.WRITE})

@@ -50,8 +50,6 @@ def write_log(style: LogStyle) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
     handler.setFormatter(_Json() if style is LogStyle.JSON else plain)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
-    # Each check of the schema, of which a worker makes several in a second, would log two lines.
-    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 def log(sentence: str, level: int = logging.INFO, **fields: Field) -> None:

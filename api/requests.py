@@ -21,7 +21,7 @@ from pydantic import (
 
 from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
 from autotune.api.states import State
-from autotune.api.values import MOST_LABELS, Name, Selector, Tuning
+from autotune.api.values import Name, Tuning
 from autotune.axis import AxisRole
 from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
@@ -33,6 +33,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made, strategies_of
 from autotune.strategies import strategies
+from autotune.text import STEERING
 from autotune.value import Described
 from autotune.workload import Returned, WorkloadFacts
 
@@ -46,19 +47,18 @@ LARGEST = 2.0**63
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
-_CONTROL = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
-)
-"""What nobody sees, or what has others see a text in another order than it is."""
+
+def _is_line(text: str) -> bool:
+    return STEERING.search(text) is None and text == text.replace("\n", "").replace("\t", "")
 
 
-def _printable(text: str) -> str:
-    if _CONTROL.search(text):
+def _line(text: str) -> str:
+    if not _is_line(text):
         raise ValueError("Input should have printable characters only")
     return text
 
 
-Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_printable)]
+Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_line)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
 """Strict: otherwise a one would become true."""
@@ -84,8 +84,6 @@ class ListQuery(Described):
     """Only those of this workload."""
     verdict: Verdict | None = None
     """Only those with this verdict."""
-    label: list[Selector] = Field(default=[], max_length=MOST_LABELS)
-    """Only those with this label, `name:text`; of several, only those with all of them."""
     before: Annotated[str, Field(pattern="^[0-9a-f]{24}$")] | None = None
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=100), DIGITS] = 20
@@ -98,7 +96,6 @@ _EXAMPLE: dict[str, JsonValue] = {
     "space": "quick",
     "budget": "5min",
     "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
-    "labels": {"team": "vision"},
 }
 
 
@@ -216,9 +213,9 @@ def _odd(space: Space) -> bool:
     texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
     numbers = [each for each in values if isinstance(each, int | float)]
     return (
-        any(len(text) > 100 or _CONTROL.search(text) for text in texts)
+        any(len(text) > 100 or not _is_line(text) for text in texts)
         or len(space.description) > 2000
-        or _CONTROL.search(space.description.replace("\n", "")) is not None
+        or STEERING.search(space.description) is not None
         or not all(-LARGEST <= each <= LARGEST for each in numbers)
     )
 

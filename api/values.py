@@ -26,20 +26,8 @@ from autotune.value import WHOLE, Described, Scalar, Value
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 LOCAL_PROJECT = "local"
 """Project of the jobs of a service without keys."""
-MOST_LABELS = 16
-_NAME = "[A-Za-z0-9][A-Za-z0-9._/-]{0,62}"
-_TEXT = "[A-Za-z0-9][A-Za-z0-9._/=:+@-]{0,62}"
-_LabelName = Annotated[str, Field(pattern=f"^{_NAME}$")]
-_LabelText = Annotated[str, Field(pattern=f"^{_TEXT}$")]
-JobLabels = Annotated[dict[_LabelName, _LabelText], Field(max_length=MOST_LABELS)]
-Selector = Annotated[str, Field(pattern=f"^{_NAME}:{_TEXT}$")]
-"""A label as lists are asked for it: `team:vision`."""
 UNREADABLE = "The record of this is damaged and cannot be read."
 Kept = TypeVar("Kept")
-
-
-def selectors(labels: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(f"{name}:{text}" for name, text in sorted(labels.items()))
 
 
 def read(kind: type[Kept] | TypeAdapter[Kept], record: str | bytes) -> Kept:
@@ -64,8 +52,6 @@ class Tuning(SearchOptions):
     """What the worker that runs it must have."""
     priority: Annotated[int, Field(ge=-10, le=10), WHOLE] = 0
     """A job goes before all of lower priority, whosever they are; above 0 needs the scope admin."""
-    labels: JobLabels = Field(default_factory=dict)
-    """Its labels, by which lists find it; those of the worker that it wants are in `needs`."""
 
     @property
     def options(self) -> SearchOptions:

@@ -22,12 +22,13 @@ from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer, selectors
+from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
+from autotune.text import cleaned
 from autotune.value import Scalar
 
 __all__ = ["Client"]
@@ -101,7 +102,6 @@ class Client:
         options: SearchOptions | None = None,
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
-        labels: Mapping[str, str] | None = None,
         idempotency_key: str | None = None,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
@@ -114,11 +114,10 @@ class Client:
             options: Everything else that a search takes.
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
-            labels: Of the job, by which `jobs` finds it: `{"team": "vision"}`.
             idempotency_key: With the same one the same request makes no second job for a week.
 
         Raises:
-            UsageError: An option, a label or the space is invalid.
+            UsageError: An option or the space is invalid.
             ServiceError: The service refuses the request.
         """
         asked: dict[str, Any] = {
@@ -129,7 +128,6 @@ class Client:
             "space": _space(space),
             "needs": _needs(needs),
             "priority": priority,
-            "labels": labels or {},
         }
         once = idempotency_key or secrets.token_hex(16)
         headers = {"Content-Type": "application/json", "Idempotency-Key": once}
@@ -140,17 +138,14 @@ class Client:
         """Return a job, given itself or its id, as it stands."""
         return self._ask("GET", _path(job), Job)
 
-    def jobs(
-        self, *states: State | str, labels: Mapping[str, str] | None = None, **wanted: str
-    ) -> Iterator[Job]:
+    def jobs(self, *states: State | str, **wanted: str) -> Iterator[Job]:
         """Yield the jobs that the key may see, newest first, as they are asked for.
 
         Args:
             states: Only those in one of these; without any, all.
-            labels: Only those with all of these labels.
             wanted: Only those of a `workload` or `verdict`.
         """
-        query: dict[str, Any] = {"state": states, "label": selectors(labels or {}), **wanted}
+        query: dict[str, Any] = {"state": states, **wanted}
         while True:
             page = self._ask("GET", "/v1/tunings", Page, params=query)
             yield from page.tunings
@@ -267,8 +262,8 @@ class Client:
 def _read(model: type[Answer], text: str) -> Answer:
     """Return an answer; what a later version has added is left out."""
     try:
-        return model.model_validate_json(text, extra="ignore")
-    except ValidationError as exc:
+        return model.model_validate_json(cleaned(text), extra="ignore")
+    except ValueError as exc:
         raise UnreadableRecord(
             "The answer was written by another version of autotune and cannot be read by this one.",
             "Use the version of the service.",
@@ -294,8 +289,8 @@ def _checked(response: httpx.Response, media_type: str) -> httpx.Response:
 def _error_of(response: httpx.Response) -> ServiceError | ServiceUnreachable:
     """Return the error that an answer tells of, with the service's cause and next step."""
     try:
-        problem = Problem.model_validate_json(response.content, extra="ignore")
-    except ValidationError:
+        problem = Problem.model_validate_json(cleaned(response.content), extra="ignore")
+    except ValueError:
         return _no_service(response)
     return ServiceError.kinds.get(problem.code, ServiceError)(problem.detail, problem.next_step)
 

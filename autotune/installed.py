@@ -13,7 +13,7 @@ from autotune.text import hint
 VERSION = version("autotune-keras")
 """Of the distribution: the name `autotune` on the package index is another project's."""
 SERVICE = (
-    *("alembic", "asgi_correlation_id", "fastapi", "fastapi_offline", "prometheus_client"),
+    *("asgi_correlation_id", "fastapi", "fastapi_offline", "prometheus_client"),
     *("psycopg", "pydantic_settings", "sqlmodel", "uvicorn"),
 )
 """Modules of the packages that the service needs beside those of a search."""

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Protocol
+from typing import Any, Protocol
 
 from autotune.errors import UsageError
 
 _NAME = re.compile(r"\w+[._]\w")
+STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+"""Characters that steer a terminal, that nobody sees, or that change the order in which others are
+read; line breaks and tabs apart."""
+_PROGRAMS = frozenset({"script", "launch", "patch", "workload", "facts"})
+"""Members of a document that stay byte for byte: programs, and what they are made of."""
 
 
 class Range(Protocol):
@@ -162,3 +170,24 @@ def hint(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean {' or '.join(close)}?"
     return f"Available: {', '.join(known) or 'none'}."
+
+
+def printable(text: str) -> str:
+    """Return a text with a mark in the place of each character that steers a terminal."""
+    return STEERING.sub("\ufffd", text)
+
+
+def cleaned(document: str | bytes) -> str:
+    """Return a JSON document of somebody else's whose texts are printable, but for programs."""
+    return json.dumps(_cleaned(json.loads(document)))
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    if isinstance(value, dict):
+        found = value.items()
+        return {name: each if name in _PROGRAMS else _cleaned(each) for name, each in found}
+    return value

@@ -16,10 +16,10 @@ from autotune.api.http.access import Reader, Writer, admit
 from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.service import Here
-from autotune.api.identity import Caller, Scope
+from autotune.api.identity import Scope
 from autotune.api.requests import DIGITS, JobRequest, ListQuery
 from autotune.api.states import FINAL
-from autotune.api.store.jobs import MOST_TRIALS, Jobs
+from autotune.api.store.jobs import MOST_TRIALS
 from autotune.api.values import Job, Page
 from autotune.value import Described
 
@@ -104,15 +104,11 @@ def create_job(
 
     Jobs run one at a time on the same devices.
     """
-    job = taken_in(here.jobs, request, key, idempotency_key)
-    response.headers["Location"] = job.url
-    return job
-
-
-def taken_in(jobs: Jobs, request: JobRequest, key: Caller, idempotency_key: str | None) -> Job:
     if request.priority > 0:
         key.require(Scope.ADMIN)
-    return jobs.submit(request, key.project, idempotency_key, key.id)
+    job = here.jobs.submit(request, key.project, idempotency_key, key.id)
+    response.headers["Location"] = job.url
+    return job
 
 
 @router.get("/v1/tunings")

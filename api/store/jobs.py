@@ -24,12 +24,12 @@ from autotune.api.states import State
 from autotune.api.store import reading
 from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
-from autotune.api.store.migrations import check_schema, make
+from autotune.api.store.schema import check_schema, make
 from autotune.api.store.queue import waiting
-from autotune.api.store.tables import attempts, jobs, labels
+from autotune.api.store.tables import attempts, jobs
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
-from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read, selectors
+from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -253,8 +253,4 @@ def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) 
         state=State.QUEUED,
         events=1,
     )
-    seq = connection.execute(row.returning(jobs.c.seq)).scalar_one()
-    mine = {"project": own["project"], "seq": seq}
-    found = [{"label": each, **mine} for each in selectors(tuning.labels)]
-    if found:
-        connection.execute(insert(labels), found)
+    connection.execute(row)

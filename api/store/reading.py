@@ -13,7 +13,7 @@ from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
 from autotune.api.events import Event, brief, event
 from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
-from autotune.api.store.tables import attempts, events, jobs, labels, trials
+from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.values import UNREADABLE, Job, JobEvent, Tuning, read
 from autotune.events import Notice
 from autotune.result import Result
@@ -67,16 +67,10 @@ def request_of(record: str) -> Tuning:
 
 
 def jobs_query(project: str | None, wanted: ListQuery) -> Select[Any]:
-    order: ColumnElement[Any] = jobs.c.seq
     query = select(*COLUMNS, jobs.c.seq)
-    for each in set(wanted.label):
-        mine = labels.alias()
-        query = query.join(mine, mine.c.seq == order).where(mine.c.label == each)
-        query = query if project is None else query.where(mine.c.project == project)
-        order = mine.c.seq
     equal = {"project": project, "workload": wanted.workload, "verdict": wanted.verdict}
     query = query.where(*(jobs.c[name] == each for name, each in equal.items() if each is not None))
-    return query.order_by(order.desc())
+    return query.order_by(jobs.c.seq.desc())
 
 
 def records(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Index, MetaData, Text, literal_column, text
+from sqlalchemy import JSON, BigInteger, Index, LargeBinary, MetaData, Text, literal_column, text
 from sqlmodel import Field, SQLModel
 
 from autotune.api.states import HELD
@@ -130,15 +130,6 @@ class Events(Base, table=True):
     at: float
 
 
-class Labels(Base, table=True):
-    """A label of a job, by which an index alone has a project's jobs in their order."""
-
-    project: str = Field(primary_key=True)
-    label: str = Field(primary_key=True)
-    """`name:text`."""
-    seq: int = Field(primary_key=True, foreign_key="jobs.seq", ondelete="CASCADE", index=True)
-
-
 class Workers(Base, table=True):
     """A worker; one that is gone is kept for a while, as it tells what its devices are."""
 
@@ -152,6 +143,8 @@ class Workers(Base, table=True):
     started_at: float
     seen_at: float
     draining: bool = False
+    takes_code: bool | None = False
+    """Whether it runs uploaded code."""
 
 
 class Keys(Base, table=True):
@@ -178,6 +171,30 @@ class Sessions(Base, table=True):
     expires_at: float = Field(index=True)
 
 
+class Code(Base, table=True):
+    """An archive of a project's code, by the SHA-256 of its bytes."""
+
+    project: str = Field(primary_key=True)
+    digest: str = Field(primary_key=True)
+    archive: bytes = Field(sa_type=LargeBinary)
+    bytes: int
+    """Size of the archive."""
+    files: int
+    unpacked: int
+    """Bytes of its files."""
+    created_at: float
+    used_at: float = Field(index=True)
+    """When it was last uploaded, or asked for by a job."""
+
+
+class Schema(Base, table=True):
+    """The number of the schema, in one row."""
+
+    __tablename__ = "autotune_version"
+
+    version_num: str = Field(primary_key=True)
+
+
 class Totals(Base, table=True):
     """What is counted of rows that are gone."""
 
@@ -191,8 +208,9 @@ IS_HELD = jobs.c.state.in_([literal_column(repr(str(each))) for each in sorted(H
 attempts = metadata.tables["attempts"]
 trials = metadata.tables["trials"]
 events = metadata.tables["events"]
-labels = metadata.tables["labels"]
 workers = metadata.tables["workers"]
 keys = metadata.tables["keys"]
 sessions = metadata.tables["sessions"]
 totals = metadata.tables["totals"]
+code = metadata.tables["code"]
+schema = metadata.tables["autotune_version"]

@@ -13,7 +13,6 @@ from collections.abc import Callable, Collection
 from typing import cast
 
 from autotune import events
-from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.api.work import messages, processes
@@ -57,7 +56,6 @@ def main(arguments: list[str], shared: str | None) -> None:
         if last is None:
             raise
         return send(last)
-    reach(FailPoint.SEARCHED)
     return send(messages.Found(recommendation=result))
 
 
@@ -84,7 +82,6 @@ def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Resu
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
         send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
-        reach(FailPoint.TUNING)
         arguments = (order.model_arguments, order.dataset_arguments)
         request = TuningRequest(
             workload=workload_of(order.model, order.dataset, *arguments),
@@ -134,7 +131,6 @@ def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
         if isinstance(event, events.Planned) or begins:
             send(AttemptReport(study=made_for(_url(order), messages.STUDY)))
         send(event)
-        reach(event.kind)
 
     return observe
 

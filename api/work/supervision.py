@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from autotune import events
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.failpoints import FailPoint, reach
 from autotune.api.settings import Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
@@ -63,7 +62,6 @@ class Lease:
             elif now - self._polled >= self.patience.poll:
                 self._state = attempts.status(self.database, self.token)
                 self._polled = now
-                reach(FailPoint.AFTER_RENEWAL)
         except DatabaseUnavailable:
             self._check()
         return self._state
@@ -73,7 +71,6 @@ class Lease:
         now = self._clock()
         self._state = attempts.renew(self.database, self.token, self.patience.lease)
         self._renewed = self._polled = now
-        reach(FailPoint.AFTER_RENEWAL)
 
     def insist(self, write: Callable[[], Result]) -> Result:
         """Write, again and again while the database does not answer and the lease lasts."""
@@ -123,7 +120,6 @@ class Supervision:
                 self._write()
             cause = self._cause(state, ended=ended)
         if cause is EndCause.ANSWERED:
-            reach(FailPoint.FOUND)
             self._lease.insist(self._write)
         return cause
 
@@ -139,10 +135,8 @@ class Supervision:
 
     def _write(self) -> None:
         while self._unwritten:
-            reach(FailPoint.BEFORE_MESSAGE)
             attempts.record(self._lease.database, self._lease.token, self._unwritten[0])
             self._unwritten.popleft()
-            reach(FailPoint.AFTER_MESSAGE)
 
     def _cause(self, state: State, *, ended: bool) -> EndCause | None:
         if self.final is not None:

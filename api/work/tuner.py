@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import select
 import signal
 import subprocess
@@ -12,19 +11,14 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from autotune.api.settings import PREFIX, Settings
+from autotune.api.settings import PREFIX
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
 from autotune.api.work.messages import Message, SearchOrder, message
-from autotune.config import Configuration
-from autotune.machine import Machine
-from autotune.plain import Window
-from autotune.value import Value
-from autotune.workload import Workload, WorkloadFacts
+from autotune.text import cleaned
 
 # As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The
 # network comes before all that starts threads.
@@ -37,11 +31,6 @@ _PROGRAM = (
 
 _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
-_AS_THEY_ARE = (Configuration, Machine, Window, Workload, WorkloadFacts)
-"""Values without texts for callers, or that must stay equal to what was measured."""
-_VERBATIM = frozenset({"kind", "script", "launch", "study", "for_log"})
-"""Fields that must stay as they are: the program is byte for byte the one that was timed, and what
-is for the log is for the operator."""
 
 
 class Tuner:
@@ -51,10 +40,9 @@ class Tuner:
     process with that thread.
     """
 
-    def __init__(self, marker: str, places: Places, order: SearchOrder, *, adopts: bool) -> None:
+    def __init__(self, marker: str, root: Path, order: SearchOrder, *, adopts: bool) -> None:
         self.order = order
         self._marker = marker
-        self._places = places
         self._adopts = adopts
         self._received = b""
         # What may hold a password of the service's is not for a workload.
@@ -67,7 +55,7 @@ class Tuner:
                 self._process = subprocess.Popen(
                     [*program, order.isolation, json.dumps(paths)],
                     env={**kept, processes.MARKER: marker},
-                    cwd=places.root,
+                    cwd=root,
                     pass_fds=[theirs],
                     stdin=subprocess.PIPE,
                     stdout=output,
@@ -107,7 +95,7 @@ class Tuner:
                 break
             *whole, self._received = (self._received + data).split(b"\n")
             lines += whole
-        return [self._places.shortened(message.validate_json(line)) for line in lines]
+        return [message.validate_json(cleaned(line)) for line in lines]
 
     def interrupt(self) -> None:
         self._process.send_signal(signal.SIGINT)
@@ -131,44 +119,3 @@ class Tuner:
         self._process.poll()
         strays = processes.children() if self._adopts else []
         return processes.marked(self._marker) + strays
-
-
-class Places:
-    """Takes the operator's folders out of texts; what lies in them is named from the root."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.root = settings.root.absolute()
-        data = settings.data.absolute()
-        shown = data.relative_to(self.root) if data.is_relative_to(self.root) else data.name
-        self._prefixes = {**_forms(settings.data, f"{shown}/"), **_forms(settings.root, "")}
-        longest_first = sorted(map(re.escape, self._prefixes), key=len, reverse=True)
-        self._pattern = re.compile(rf"(?<![\w.-])({'|'.join(longest_first)})(/|(?![\w-]|\.\w))")
-
-    def hidden(self, text: str) -> str:
-        """Return a text with relative paths in the place of absolute ones."""
-        return self._pattern.sub(self._relative, text) if self._prefixes else text
-
-    def shortened(self, what: Message) -> Message:
-        """Return a message with all its texts for callers like that."""
-        shown: Message = self._hide(what)
-        return shown
-
-    def _hide(self, what: Any) -> Any:
-        if type(what) is str:
-            return self.hidden(what)
-        if isinstance(what, tuple):
-            return tuple(map(self._hide, what))
-        if not isinstance(what, Value) or isinstance(what, _AS_THEY_ARE):
-            return what
-        found = {n: self._hide(each) for n, each in vars(what).items() if n not in _VERBATIM}
-        return what.model_copy(update=found)
-
-    def _relative(self, found: re.Match[str]) -> str:
-        prefix = self._prefixes[found[1]]
-        return prefix if found[2] else prefix.rstrip("/") or self.root.name
-
-
-def _forms(folder: Path, prefix: str) -> dict[str, str]:
-    """Return how a folder may be written in full, each with what is shown for it and a slash."""
-    forms = {str(folder.absolute()), str(folder.resolve())} - {"/"}
-    return dict.fromkeys(forms, prefix)

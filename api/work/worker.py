@@ -15,7 +15,6 @@ from threading import Event
 
 from autotune.api import isolation
 from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
-from autotune.api.failpoints import FailPoint, reach
 from autotune.api.isolation import Isolation
 from autotune.api.log import about, log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
@@ -23,13 +22,13 @@ from autotune.api.states import State
 from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
-from autotune.api.store.migrations import check_schema
+from autotune.api.store.schema import check_schema
 from autotune.api.store.queue import mark_unserved
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
 from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old, sweep
 from autotune.api.work.supervision import EndCause, Lease, Supervision
-from autotune.api.work.tuner import Places, Tuner
+from autotune.api.work.tuner import Tuner
 from autotune.api.workloads import Registry
 from autotune.face import Face, shown_by
 from autotune.text import plural, roughly
@@ -52,7 +51,6 @@ class Worker:
         self._settings = settings
         self._registry = settings.registry()
         self._adopts = adopts
-        self._places = Places(settings)
         self._chores = (
             at_most_every(workers.SEEN_SECONDS / 4, self._show),
             at_most_every(REMOVE_SECONDS, self._remove),
@@ -126,7 +124,6 @@ class Worker:
         claimed = attempts.claim(self._database, info, patience.lease)
         if claimed is None:
             return False
-        reach(FailPoint.CLAIMED)
         with about(job=claimed.job.id, attempt=str(claimed.token.attempt)):
             log("Job claimed.")
             try:
@@ -141,14 +138,13 @@ class Worker:
         if not sweep(self._database, self._host):
             return self._put_back(lease, attempts.RELEASED, _HELD)
         lease.insist(lease.renew)
-        reach(FailPoint.SWEPT)
         refused = self._refusal(claimed)
         if refused is not None:
             return self._finish(lease, refused)
         try:
             what = order(claimed, self._registry, self._settings)
             what.out.mkdir(parents=True, exist_ok=True)
-            tuner = Tuner(claimed.marker, self._places, what, adopts=self._adopts)
+            tuner = Tuner(claimed.marker, self._settings.root.absolute(), what, adopts=self._adopts)
         except InvalidTuning as exc:
             return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
@@ -168,17 +164,13 @@ class Worker:
 
     def _tune(self, lease: Lease, tuner: Tuner) -> State:
         with _ended_at_last(tuner, lease):
-            reach(FailPoint.STARTED)
             identity = tuner.identity
             if identity is not None:
                 lease.insist(lambda: attempts.note_process(self._database, lease.token, identity))
-                reach(FailPoint.RECORDED)
                 tuner.go()
-                reach(FailPoint.ORDERED)
             supervision = Supervision(lease, tuner, self._stop.is_set)
             cause = supervision.follow()
             code = tuner.ended or 0
-        reach(FailPoint.GONE)
         final = supervision.final
         if isinstance(final, messages.Stuck):
             return self._stuck(lease, final.for_log)
@@ -202,7 +194,6 @@ class Worker:
     def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
         outcome = outcome.model_copy(update={"code_changed": self._is_edited(lease.claimed)})
         state = lease.insist(lambda: attempts.finish(self._database, lease.token, outcome))
-        reach(FailPoint.FINISHED)
         return state
 
     def _stuck(self, lease: Lease, error: str) -> State:

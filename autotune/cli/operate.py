@@ -40,13 +40,13 @@ def database(
 ) -> None:
     """Tell whether the service's database is of this version, and what to do if it is not."""
     with closing(_unchanged(settings)) as found:
-        from autotune.api.store import migrations
+        from autotune.api.store import schema
 
         if migrate:
-            migrations.migrate(found)
+            schema.migrate(found)
             log("The database is up to date; start the service.")
         else:
-            write_out(f"{migrations.advice(found)}\n")
+            write_out(f"{schema.advice(found)}\n")
 
 
 @keys_app.command()
@@ -156,7 +156,7 @@ def service_database(settings: Path | None) -> Iterator[Database]:
 
         from autotune.api.errors import OtherSchema, SettingsError
         from autotune.api.log import about
-        from autotune.api.store.migrations import check_schema
+        from autotune.api.store.schema import check_schema
 
         try:
             check_schema(database)

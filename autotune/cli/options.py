@@ -218,10 +218,6 @@ Priority = Annotated[
         help="Jobs of higher priority go first; above 0 needs a key with the scope admin.",
     ),
 ]
-Label = Annotated[
-    list[str] | None,
-    _service(metavar="NAME=TEXT", help="Label of the job, to find it by; repeatable."),
-]
 JobId = Annotated[str, _factory(metavar="ID", help="Id of the job.")]
 
 

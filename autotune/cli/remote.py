@@ -36,13 +36,11 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     space: take.Space = "auto",
     need: take.Need = None,
     priority: take.Priority = 0,
-    label: take.Label = None,
     json: take.Json = False,
 ) -> None:
     """Ask a service for a tuning job, and print its id."""
     params, options = take.pairs(param, "--param"), context.obj.options
-    needs, labels = _needs_from(need), take.texts(label, "--label")
-    asked: dict[str, Any] = {"needs": needs, "labels": labels, "priority": priority}
+    asked: dict[str, Any] = {"needs": _needs_from(need), "priority": priority}
     with connected(url, key_file) as client:
         job = client.submit(workload, params, space=space, options=options, **asked)
     write_out((job.model_dump_json(indent=2) if json else job.id) + "\n")

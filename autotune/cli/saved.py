@@ -1,4 +1,4 @@
-"""`autotune script`, `report` and `ui`: from what a search has saved."""
+"""`autotune script` and `report`: from what a search has saved."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import log, write_out
-from autotune.errors import UsageError
 
 REPORT = "report.html"
 
@@ -49,29 +48,3 @@ def report(*, folder: take.Folder = take.OUT) -> None:
 
     put_texts(folder, {REPORT: Result.load(folder).report()})
     log(f"Written: {folder / REPORT}")
-
-
-def ui(
-    *,
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="DIR...", help="Folders of `autotune tune`, or a folder of such folders."
-        ),
-    ] = [take.OUT],  # noqa: B006 - typer only reads it
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one.")] = 8322,
-) -> None:
-    """Show results in a browser: charts, trials and what they printed, several compared.
-
-    It needs the packages of the service: the extra `service`.
-    """
-    from autotune.installed import check_service
-
-    check_service()
-    from autotune.api.errors import SettingsError
-    from autotune.api.http.local import show
-
-    try:
-        show(folders, port, lambda where: write_out(f"{where} shows the results. Ctrl-C ends.\n"))
-    except SettingsError as exc:
-        raise UsageError(exc.cause, "Choose another --port.") from exc

@@ -18,13 +18,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from autotune.api.errors import KeyRefused
 from autotune.api.http.access import EVERYBODY
 from autotune.api.http.problems import response_to, route_of
-from autotune.api.identity import FOLDERS, PERSON, Caller, Scope
+from autotune.api.identity import PERSON, Caller, Scope
 from autotune.api.states import FINAL
-from autotune.api.values import Problem, moment, selectors
+from autotune.api.values import Problem, moment
 from autotune.result.html import SCRIPT, STYLE, environment, part
 from autotune.text import clock, roughly
 
-SCRIPTS = {SCRIPT, "page.js", "explore.js", "d3.min.js", "plot.umd.min.js", "docs.js"}
+SCRIPTS = {SCRIPT, "page.js", "docs.js"}
 KINDS = dict.fromkeys(SCRIPTS, "text/javascript") | {STYLE: "text/css", "icon.svg": "image/svg+xml"}
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
@@ -34,10 +34,9 @@ HEADERS = {"Referrer-Policy": "same-origin"}
 DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
 HOME, SIGN_IN, SIGN_OUT = "/", "/sign-in", "/sign-out"
 SEE_OTHER = 303
-_PAGES = re.compile("/(?:compare|sign-in|sign-out|workers)?|/tunings/.*")
+_PAGES = re.compile("/(?:sign-in|sign-out|workers)?|/tunings/.*")
 # An allow-list: whatever else a link names may lead to another site, or change something.
-_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|compare|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
-assets = APIRouter(include_in_schema=False)
+_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 router = APIRouter(include_in_schema=False)
 
 
@@ -56,15 +55,12 @@ def address(name: str) -> str:
     return f"/page/{name}?v={mark}"
 
 
-@assets.get("/page/{name}")
+@router.get("/page/{name}")
 async def show_file(name: str) -> Response:
     """Get a file; the page that asks for a key needs them, too."""
     if name not in KINDS:
         raise HTTPException(404)
     return Response(content(name), media_type=KINDS[name], headers={"Cache-Control": KEPT})
-
-
-router.include_router(assets)
 
 
 @router.get("/docs")
@@ -81,8 +77,7 @@ def render(
     who = {
         "key": key,
         "person": key is not None and key.id.startswith(PERSON),
-        "known": key not in (None, EVERYBODY, FOLDERS),
-        "local": key == FOLDERS,
+        "known": key not in (None, EVERYBODY),
         "may_write": key is not None and Scope.WRITE in key.scopes,
     }
     text = _environment().get_template(template).render(who=who, **shown)
@@ -93,7 +88,7 @@ def render(
 def _environment() -> Environment:
     made = environment(__package__ or "")
     made.globals |= {"asset": address, "FINAL": FINAL}
-    made.filters |= {"at": moment, "clock": clock, "roughly": roughly, "selectors": selectors}
+    made.filters |= {"at": moment, "clock": clock, "roughly": roughly}
     return made
 
 

@@ -1,4 +1,4 @@
-"""The pages: the jobs with the form for a new one, one job, the workers, and signing in and out.
+"""The pages: the jobs, one job, the workers, and signing in and out.
 
 The cookie of a browser holds the secret of a session, not the key: sessions are kept in the
 database, as digests, so that they outlive a restart, are known to every API process, and are gone
@@ -9,82 +9,48 @@ from __future__ import annotations
 
 from contextlib import suppress
 from typing import Annotated
+from urllib.parse import parse_qsl
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Query, Request
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from autotune.api.errors import (
-    IllegalTransition,
-    InvalidTuning,
-    KeyRefused,
-    QuotaExceeded,
-    ScopeMissing,
-)
+from autotune.api.errors import IllegalTransition, KeyRefused, ScopeMissing
 from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, session_of
-from autotune.api.http.page.forms import Form, once, typed_of
 from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
-from autotune.api.http.page.views import compare_view, job_view, list_view
+from autotune.api.http.page.views import job_view, list_view
 from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here
-from autotune.api.http.tunings import JobId, taken_in
-from autotune.api.identity import Scope
+from autotune.api.http.tunings import JobId
 from autotune.api.requests import ListQuery
-from autotune.api.values import Job
 
 SESSION_SECONDS = 12 * 3600
 """A day's work; then the key is asked for again."""
 router = APIRouter(include_in_schema=False)
-reading = APIRouter(include_in_schema=False)
-"""The pages that only read jobs."""
-Sent = Annotated[QueryParams, Depends(typed_of)]
 
 
-def _to(job: Job) -> Response:
-    return RedirectResponse(f"/tunings/{job.id}", SEE_OTHER)
+async def typed_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form."""
+    try:
+        text = (await request.body()).decode("ascii")
+        found = parse_qsl(text, errors="strict", max_num_fields=500)
+    except ValueError as exc:
+        raise HTTPException(400, "There was an error parsing the body") from exc
+    return {name: value.strip() for name, value in found}
 
 
-@reading.get(HOME)
+@router.get(HOME)
 def show_jobs(
     request: Request, query: Annotated[ListQuery, Query()], key: Reader, here: Here
 ) -> Response:
-    form = Form(here) if Scope.WRITE in key.scopes else None
     page = here.jobs.page(key.project, query)
-    return render("jobs.html", request, view=list_view(page, query), form=form)
+    return render("jobs.html", request, view=list_view(page, query))
 
 
-@router.post(HOME)
-def start_job(request: Request, typed: Sent, key: Writer, here: Here) -> Response:
-    form, status = Form(here, typed), 422
-    asked = form.request()
-    if asked:
-        try:
-            return _to(taken_in(here.jobs, asked, key, once(typed, asked)))
-        except (InvalidTuning, QuotaExceeded) as exc:
-            form.refused(exc)
-            status = STATUSES[exc.kind]
-    view = list_view(here.jobs.page(key.project), ListQuery())
-    return render("jobs.html", request, status, view=view, form=form)
-
-
-@reading.get("/tunings/{job_id}")
+@router.get("/tunings/{job_id}")
 def show_job(request: Request, job_id: JobId, key: Reader, here: Here) -> Response:
     return render("job.html", request, view=job_view(here.jobs.detail(job_id, key.project)))
-
-
-@reading.get("/compare")
-def compare_jobs(
-    request: Request,
-    key: Reader,
-    here: Here,
-    job: Annotated[list[JobId], Query(max_length=8)] = [],  # noqa: B006 - only read
-) -> Response:
-    details = [here.jobs.detail(each, key.project) for each in dict.fromkeys(job)]
-    return render("compare.html", request, jobs=compare_view(details))
-
-
-router.include_router(reading)
 
 
 @router.post("/tunings/{job_id}")
@@ -93,12 +59,6 @@ def cancel_job(job_id: JobId, key: Writer, here: Here) -> Response:
     with suppress(IllegalTransition):  # The page shows how it ended.
         here.jobs.cancel(job_id, key.project)
     return RedirectResponse(f"/tunings/{job_id}", SEE_OTHER)
-
-
-@router.post("/tunings/{job_id}/repeat")
-def repeat_job(job_id: JobId, typed: Sent, key: Writer, here: Here) -> Response:
-    request = here.jobs.request(job_id, key.project)
-    return _to(taken_in(here.jobs, request, key, once(typed, request)))
 
 
 @router.get("/workers")

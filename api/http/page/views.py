@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, get_args
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import urlencode
 
 from autotune.answer import Answer, Verdict
 from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
 from autotune.api.requests import ListQuery
 from autotune.api.states import FINAL, State
-from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning, selectors
+from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
-from autotune.objective import MAX_THROUGHPUT, objective_named, throughput_of
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
-from autotune.result.timeline import timeline
 from autotune.result.view import PHASES, Figure, expected, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
@@ -31,7 +28,7 @@ FILTERS: Mapping[str, list[State]] = {
     "Cancelled": [State.CANCELLED],
 }
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
-_APART = {"workload", "params", "space", "budget", "labels"}
+_APART = {"workload", "params", "space", "budget"}
 """What of a request has a place of its own among the facts."""
 _STATES = {
     State.QUEUED: "Waiting for a worker",
@@ -49,7 +46,7 @@ class Link(NamedTuple):
 
 
 def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
-    """Return what the list shows; `kept` is what the form for another label sends along."""
+    """Return what the list shows."""
     first = query.model_copy(update={"before": None})
     workloads = sorted({*filter(None, [query.workload]), *(job.workload for job in page.tunings)})
     choices: dict[str, Mapping[str, Any]] = {
@@ -57,7 +54,6 @@ def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
         "workload": {"Any workload": None, **{each: each for each in workloads}},
         "verdict": {"Any answer": None, **{str(each).capitalize(): each for each in Verdict}},
     }
-    rest = {each: [label for label in query.label if label != each] for each in query.label}
     return {
         "jobs": tuple(map(_row, page.tunings)),
         "filters": {
@@ -67,8 +63,7 @@ def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
             ]
             for name, found in choices.items()
         },
-        "labels": tuple(Link(each, _address(first, label=rest[each])) for each in query.label),
-        "kept": parse_qsl(_query(first)),
+        "all": query == ListQuery(),
         "newest": _address(first) if query.before else None,
         "older": _address(first, before=page.next) if page.next else None,
         "unfinished": any(job.state not in FINAL for job in page.tunings),
@@ -76,12 +71,8 @@ def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
 
 
 def _address(query: ListQuery, **changes: Any) -> str:
-    text = _query(query.model_copy(update=changes))
-    return f"/?{text}" if text else "/"
-
-
-def _query(query: ListQuery) -> str:
-    return urlencode(query.model_dump(mode="json", exclude_defaults=True), doseq=True)
+    asked = query.model_copy(update=changes).model_dump(mode="json", exclude_defaults=True)
+    return f"/?{urlencode(asked, doseq=True)}" if asked else "/"
 
 
 def _params_text(job: Job) -> str:
@@ -129,53 +120,12 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
         "best": () if found or answer is None else tuple(_best(answer)),
         "downloads": _downloads(job.url, found) if found else {},
         "shown": parts(found) if found else parts_so_far(detail.trials, answer),
-        "history": history_of(detail, _objective(detail)),
         "left_out": 0 if found else job.trials - len(detail.trials),
         "facts": _facts(job),
-        "labels": [Link(each, _address(ListQuery(label=[each]))) for each in selectors(job.labels)],
-        "once": secrets.token_urlsafe(18),
         "moments": {name: at for name, at in moments.items() if at},
         "events": [
             (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
-    }
-
-
-def history_of(detail: JobDetail, objective: str | None) -> dict[str, Any]:
-    """Return what the charts of a job are drawn from, by its objective, or by its throughput.
-
-    `chosen` are the numbers of the trials whose settings are recommended.
-    """
-    found = detail.recommendation
-    if found is None or objective is None:
-        drawn = timeline(detail.trials, throughput_of, MAX_THROUGHPUT)
-    else:
-        drawn = timeline(found.trials, found.scorer, objective_named(objective))
-    chosen = found and found.configuration
-    return {**drawn, "chosen": [t.number for t in detail.trials if t.configuration == chosen]}
-
-
-def compare_view(details: Sequence[JobDetail]) -> list[dict[str, Any]]:
-    """Return jobs beside each other; those of several objectives are compared by throughput."""
-    objectives = {_objective(each) for each in details}
-    shared = objectives.pop() if len(objectives) == 1 else None
-    return [_compared(each, shared) for each in details]
-
-
-def _objective(detail: JobDetail) -> str | None:
-    return detail.recommendation.objective if detail.recommendation else None
-
-
-def _compared(detail: JobDetail, objective: str | None) -> dict[str, Any]:
-    found = detail.recommendation
-    reached = found and found.examples_per_second
-    return {
-        "job": detail.job,
-        "label": _settings(detail.job),
-        "gain": share(found.gain_over_yours) if found and found.gain_over_yours else "",
-        "rate": rate_with_error(reached) if reached else "",
-        "settings": in_short(found.configuration) if found else "",
-        "history": {"label": detail.job.id, **history_of(detail, objective)},
     }
 
 

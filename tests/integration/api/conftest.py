@@ -20,7 +20,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.migrations import make
+from autotune.api.store.schema import make
 from benchmarks.service.site import Process, Site
 
 ROOT = Path(__file__).parents[3]

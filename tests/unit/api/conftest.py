@@ -12,7 +12,7 @@ from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.migrations import make
+from autotune.api.store.schema import make
 from autotune.api.values import Job
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 

@@ -19,7 +19,6 @@
 
   function prepare(root) {
     localTimes(root);
-    explore.prepare(root);
     showButtons(root);
   }
 
@@ -32,10 +31,6 @@
     for (const each of [old, ...old.querySelectorAll("details[id]")]) {
       const same = each === old ? fresh : fresh.querySelector(`#${each.id}`);
       if (same && "open" in each) same.open = each.open;
-    }
-    for (const each of old.querySelectorAll("input:checked[id]")) {
-      const same = fresh.querySelector(`#${each.id}`);
-      if (same) same.checked = true;
     }
     if (old.isEqualNode(fresh)) return;
     const focused = old.contains(document.activeElement) ? document.activeElement : null;
@@ -64,7 +59,6 @@
     document.title = fresh.title;
     for (const each of fresh.querySelectorAll("[data-live]")) swap(document.adoptNode(each));
     if (!document.querySelector("[data-ask]")) document.querySelector("#sure[open]")?.close();
-    explore.draw();
     return fresh;
   }
 
@@ -182,7 +176,6 @@
   });
 
   prepare(document);
-  explore.draw();
   const article = document.querySelector("[data-stream]");
   if (article) {
     follow(article);

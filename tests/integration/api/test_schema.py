@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -11,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic.script import ScriptDirectory
-from sqlalchemy import insert, select
+from sqlalchemy import insert, inspect, select
 from sqlmodel import col
 
 from autotune.api.errors import OtherSchema, SettingsError
-from autotune.api.store import migrations
 from autotune.api.store.database import Database, lock
-from autotune.api.store.migrations import advice, check_schema, make, migrate
-from autotune.api.store.tables import Totals
+from autotune.api.store.schema import advice, check_schema, make, migrate
+from autotune.api.store.tables import Code, Totals
+from autotune.api.store.workers import seen
+from autotune.api.values import WorkerInfo
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:
@@ -38,33 +37,27 @@ def test_a_database_of_another_version_is_named(database: Database) -> None:
     assert "Run that version" in advice(database)
 
 
-SECOND = """
-from alembic import op
-
-revision, down_revision = "second", "0.1.0"
-
-
-def upgrade():
-    op.execute("DELETE FROM totals")
-"""
-
-
-def test_an_earlier_database_is_migrated_by_its_command_alone(
-    database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_earlier_database_is_migrated_by_its_command_alone(database: Database) -> None:
+    """Here the first schema, as far as it differs from this one."""
     with database.writing() as connection:
         connection.execute(insert(Totals).values(name="t", value=1.0))
-    shutil.copy(Path(migrations.__file__).with_name("v0_1_0.py"), tmp_path)
-    (tmp_path / "second.py").write_text(SECOND)
-    later = ScriptDirectory(str(tmp_path), version_locations=[str(tmp_path)])
-    monkeypatch.setattr(migrations, "_scripts", lambda: later)
+        for each in (
+            "DROP TABLE code",
+            "CREATE TABLE labels (seq INTEGER)",
+            "ALTER TABLE workers DROP COLUMN takes_code",
+            "UPDATE autotune_version SET version_num = '0.1.0'",
+        ):
+            connection.exec_driver_sql(each)
     with pytest.raises(OtherSchema, match=r"schema 0\.1\.0"):
         make(database)
     assert "autotune database --migrate" in advice(database)
     migrate(database)
     check_schema(database)
+    seen(database, WorkerInfo(worker="w", devices="d", host="h"))
     with database.reading() as connection:
-        assert connection.execute(select(col(Totals.name))).all() == []
+        assert connection.execute(select(col(Totals.name))).all() == [("t",)]
+        assert not connection.execute(select(col(Code.digest))).all()
+        assert not inspect(connection).has_table("labels")
 
 
 @pytest.fixture

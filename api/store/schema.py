@@ -1,45 +1,51 @@
 """The schema: made at the first start, and changed only by `autotune database --migrate`.
 
-An empty database gets the tables as they are declared; migrations are for those that are there.
+An empty database gets the tables as they are declared; steps are for those that are there.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-from alembic.operations import Operations
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, insert, inspect, select
 
 from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
-from autotune.api.store.tables import metadata
+from autotune.api.store.tables import metadata, schema
 
-VERSION_TABLE = "autotune_version"
-"""Not Alembic's usual name: Optuna's tables may be in the same database and use that."""
+NUMBER = "0.2.0"
+"""Version of autotune that last changed the tables."""
+STEPS: Mapping[str, tuple[str, Sequence[str]]] = {
+    "0.1.0": (
+        "0.2.0",
+        ("DROP TABLE labels", "ALTER TABLE workers ADD COLUMN takes_code BOOLEAN DEFAULT false"),
+    ),
+}
+"""What leads from an earlier number to the next: that, and statements. New tables need none."""
 
 
 def make(database: Database) -> None:
     with database.migrating() as connection:
         _check_encoding(connection)
         lock(connection, "schema")
-        if _revision(connection) is None:
+        if _number(connection) is None:
             metadata.create_all(connection)
-            _context(connection).stamp(_scripts(), "head")
+            connection.execute(insert(schema).values(version_num=NUMBER))
         _check(connection)
 
 
 def migrate(database: Database) -> None:
     with database.migrating() as connection:
         lock(connection, "schema")
-        found, context = _revision(connection), _context(connection)
-        if found in _known():
-            with Operations.context(context):
-                for each in reversed([*_scripts().iterate_revisions("head", found)]):
-                    each.module.upgrade()
-            context.stamp(_scripts(), "head")
+        found = _number(connection)
+        if found in STEPS:
+            while found in STEPS:
+                found, statements = STEPS[found]
+                for each in statements:
+                    connection.exec_driver_sql(each)
+            metadata.create_all(connection)
+            connection.execute(delete(schema))
+            connection.execute(insert(schema).values(version_num=found))
         _check(connection)
 
 
@@ -51,12 +57,12 @@ def check_schema(database: Database) -> None:
 def advice(database: Database) -> str:
     """Return what the schema is and what to do about it, in two sentences."""
     with database.reading() as connection:
-        found = _revision(connection)
+        found = _number(connection)
     if found is None:
         return "It has no tables yet. Start `autotune serve` to make them."
-    if found == _known()[-1]:
+    if found == NUMBER:
         return f"Its schema ({found}) is that of this version. There is nothing to do."
-    if found in _known():
+    if found in STEPS:
         return (
             f"Its schema ({found}) is of an earlier version. Stop all parts of the service, back "
             "the database up, run `autotune database --migrate`, and start the service."
@@ -68,11 +74,11 @@ def advice(database: Database) -> str:
 
 
 def _check(connection: Connection) -> None:
-    found, needed = _revision(connection), _known()[-1]
-    if found != needed:
+    found = _number(connection)
+    if found != NUMBER:
         has = "has no tables" if found is None else f"has the schema {found}"
         raise OtherSchema(
-            f"The database {has}, and this version of autotune needs the schema {needed}.",
+            f"The database {has}, and this version of autotune needs the schema {NUMBER}.",
             "Stop the service and run `autotune database`, which says what to do.",
         )
 
@@ -89,20 +95,7 @@ def _check_encoding(connection: Connection) -> None:
         )
 
 
-def _revision(connection: Connection) -> str | None:
-    return _context(connection).get_current_revision()
-
-
-def _context(connection: Connection) -> MigrationContext:
-    return MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
-
-
-def _known() -> tuple[str, ...]:
-    return tuple(reversed([each.revision for each in _scripts().walk_revisions()]))
-
-
-@cache
-def _scripts() -> ScriptDirectory:
-    """Return the migrations, which are the other modules of this package."""
-    folder = str(Path(__file__).parent)
-    return ScriptDirectory(folder, version_locations=[folder])
+def _number(connection: Connection) -> str | None:
+    if not inspect(connection).has_table(schema.name):
+        return None
+    return connection.execute(select(schema.c.version_num)).scalar()
