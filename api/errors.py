@@ -42,6 +42,18 @@ class UnknownWorkload(InvalidTuning):
     """Nobody registered a workload of that name."""
 
 
+class UnknownCode(InvalidTuning):
+    """A project has not uploaded the code that a request names."""
+
+
+class BadArchive(ServiceError):
+    """An archive is damaged, or holds what may not be unpacked."""
+
+
+class CodeTooLarge(ServiceError):
+    """An archive holds more than the operator allows."""
+
+
 class InvalidParameter(InvalidTuning):
     """A parameter of the workload is unknown, missing or out of bounds."""
 

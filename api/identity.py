@@ -25,6 +25,8 @@ class Scope(StrEnum):
     """Read jobs, workloads, spaces, workers and metrics."""
     WRITE = "write"
     """Ask for jobs, and cancel them."""
+    CODE = "code"
+    """Upload code, and have it run."""
     ADMIN = "admin"
     """Let a job go before others."""
 

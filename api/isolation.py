@@ -32,6 +32,8 @@ class Isolation(StrEnum):
     """A network of its own where the system allows it."""
     REQUIRED = "required"
     """No search without one."""
+    HAD = "had"
+    """One of its own already, of the sandbox of uploaded code; no setting."""
     OFF = "off"
     """The machine's network, for workloads that read their data from elsewhere."""
 
@@ -42,6 +44,8 @@ def enter(wanted: str) -> str | None:
     What it starts from now on shares it. The process must have one thread. Return why its network
     is the machine's, in a few words; None for one of its own.
     """
+    if wanted == Isolation.HAD:
+        return None
     shared = "as configured by the operator" if wanted == Isolation.OFF else refusal()
     if shared is None:
         _separate()

@@ -6,22 +6,31 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     JsonValue,
     StrictBool,
     StrictInt,
+    Tag,
+    model_validator,
 )
 
-from autotune.api.errors import InvalidBudget, InvalidOption, InvalidSpace, SpaceNotRunnable
+from autotune.api.errors import (
+    InvalidBudget,
+    InvalidOption,
+    InvalidParameter,
+    InvalidSpace,
+    InvalidTuning,
+    SpaceNotRunnable,
+)
 from autotune.api.states import State
-from autotune.api.values import Name, Tuning
+from autotune.api.values import Line, Name, Program, Tuning
 from autotune.axis import AxisRole
 from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
@@ -34,8 +43,8 @@ from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made, strategies_of
 from autotune.strategies import strategies
 from autotune.text import STEERING
-from autotune.value import Described
-from autotune.workload import Returned, WorkloadFacts
+from autotune.value import Described, Scalar
+from autotune.workload import Returned, WorkloadFacts, is_script
 
 if TYPE_CHECKING:  # A client needs neither.
     from autotune.api.settings import Quotas
@@ -48,20 +57,21 @@ MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
 
-def _is_line(text: str) -> bool:
-    return STEERING.search(text) is None and text == text.replace("\n", "").replace("\t", "")
-
-
-def _line(text: str) -> str:
-    if not _is_line(text):
-        raise ValueError("Input should have printable characters only")
-    return text
-
-
-Text = Annotated[str, Field(strict=True, max_length=200), AfterValidator(_line)]
+Text = Annotated[Line, Field(max_length=200)]
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-Given = Annotated[StrictBool | StrictInt | Number | Text, Field(union_mode="left_to_right")]
-"""Strict: otherwise a one would become true."""
+_KINDS: Mapping[type, str] = {bool: "truth", int: "whole", float: "number", str: "text"}
+Given = Annotated[
+    Annotated[StrictBool, Tag("truth")]
+    | Annotated[StrictInt, Tag("whole")]
+    | Annotated[Number, Tag("number")]
+    | Annotated[Text, Tag("text")],
+    Discriminator(lambda given: _KINDS.get(type(given), "text")),
+]
+"""Strict: otherwise a one would become true. A mistake is told of the kind that was given."""
+SpaceGiven = Annotated[
+    Annotated[Name, Tag("name")] | Annotated[Space, Tag("space")],
+    Discriminator(lambda given: "name" if isinstance(given, str) else "space"),
+]
 
 
 def _digits(given: Any) -> Any:
@@ -104,12 +114,18 @@ class JobRequest(Tuning):
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
-    workload: Name
-    """The name of a registered workload."""
+    workload: Name | Literal[""] = ""
+    """The name of a registered workload; left out where a `program` is given."""
     params: Annotated[dict[Name, Given], Field(max_length=64)] = Field(default_factory=dict)
-    """Parameters of the workload."""
-    space: Name | Space = AUTO
+    """Parameters of the workload, or of the program's model function."""
+    space: SpaceGiven = AUTO
     """`auto`, the name of a ready-made space, or a whole space."""
+
+    @model_validator(mode="after")
+    def _of_one_kind(self) -> Self:
+        if bool(self.workload) is (self.program is not None):
+            raise ValueError("either workload or program must be given")
+        return self
 
     @property
     def fingerprint(self) -> str:
@@ -123,16 +139,35 @@ def checked(
     request: JobRequest, registry: Registry, quotas: Quotas, machines: Sequence[Machine] = ()
 ) -> Tuning:
     """Return what a worker can run as it stands, with all parameters of the workload."""
-    workload = registry[request.workload]
-    params = workload.validate(request.params)
     _check_space(request.space)
-    workload.check_space(request.space, params)
+    name, params = request.workload, dict[str, Scalar](request.params)
+    if request.program is None:
+        workload = registry[name]
+        params = workload.validate(params)
+        workload.check_space(request.space, params)
+    else:
+        name = _checked_name(request.program, params)
     check_budget(request.budget, quotas)
     _check_names(request)
     _check_runnable_somewhere(request, machines)
     # A search that goes on as long as it pays has the longest one as its limit.
     limit = request.budget or quotas.longest_budget
-    return Tuning(**{**dict(request), "params": params, "budget": limit})
+    return Tuning(**{**dict(request), "workload": name, "params": params, "budget": limit})
+
+
+def _checked_name(program: Program, params: Mapping[str, Scalar]) -> str:
+    """Return under which name the job of a program stands."""
+    alone = is_script(program.model)
+    if alone is bool(program.dataset):
+        raise InvalidTuning(
+            f"{program.model} is no pair of functions.",
+            "Name a model and a dataset function, or a training script alone.",
+        )
+    if alone and (params or program.dataset_params):
+        raise InvalidParameter("A script takes no parameters.", "Write them into `arguments`.")
+    if not alone and (program.arguments or program.fit is not None):
+        raise InvalidParameter("Functions take no `arguments`, and no `fit`.", "Use `params`.")
+    return program.model
 
 
 def check_budget(seconds: float | None, quotas: Quotas) -> None:
@@ -213,7 +248,7 @@ def _odd(space: Space) -> bool:
     texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
     numbers = [each for each in values if isinstance(each, int | float)]
     return (
-        any(len(text) > 100 or not _is_line(text) for text in texts)
+        any(len(text) > 100 or STEERING.search(text) or "\n" in text for text in texts)
         or len(space.description) > 2000
         or STEERING.search(space.description) is not None
         or not all(-LARGEST <= each <= LARGEST for each in numbers)

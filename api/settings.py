@@ -28,6 +28,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from autotune.api.archives import Limits
 from autotune.api.errors import SettingsError
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
@@ -55,6 +56,28 @@ class Quotas(Value):
     window_seconds: float = Field(default=24 * 3600.0, gt=0)
     longest_budget: float = Field(default=3600.0, gt=0)
     shortest_budget: float = Field(default=10.0, gt=0)
+    code: int = Field(default=2**30, ge=1024)
+    """Bytes of archives that a project may keep."""
+
+
+class Code(Value):
+    """What uploaded code may hold, read and take; keys need the scope `code` to upload any."""
+
+    bytes: int = Field(default=64 * 2**20, ge=1024)
+    """Of an archive, and of its files."""
+    files: int = Field(default=10_000, ge=1)
+    """Of an archive."""
+    folders: tuple[Path, ...] = ()
+    """Folders of data sets, which it may read under the same names."""
+    memory: int | None = Field(default=None, gt=0)
+    """Bytes of memory; None is nine tenths of the machine's."""
+    processes: int = Field(default=2000, ge=64)
+    disk: int = Field(default=16 * 2**30, ge=2**20)
+    """Bytes that it may write to the disk, and to its folder /tmp in memory."""
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(files=self.files, bytes=self.bytes)
 
 
 class Patience(Value):
@@ -133,6 +156,7 @@ class Settings(BaseSettings):
     """Jobs that ended so long ago are removed, with their files; None keeps them. Never
     sooner than idempotency keys are forgotten."""
     quotas: Quotas = Quotas()
+    code: Code = Code()
     patience: Patience = Patience()
     web: Web = Web()
     proxy: TrustedProxy | None = None
@@ -140,6 +164,8 @@ class Settings(BaseSettings):
     machine: Machine | None = None
     """What jobs are measured on, where that is not this host; None has the engine inspect it."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
+    file: Path | None = None
+    """The settings file itself; set by the variable that names it, or on the command line."""
     log: LogStyle = LogStyle.TEXT
     """How API and workers write their logs: as text, or as a line of JSON each."""
 
@@ -205,7 +231,7 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     variables = [each.upper() for each in os.environ if each.upper().startswith(PREFIX)]
     _check_gone(each.removeprefix(PREFIX).lower().replace("__", ".") for each in variables)
     try:
-        return FromFile(**given)
+        return FromFile(**given, file=path)
     except ValidationError as exc:
         _check_gone([".".join(map(str, exc.errors()[0]["loc"]))])
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Event
@@ -19,11 +19,21 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
-from autotune.text import plural
+from autotune.text import STEERING, plural
 from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
 
+
+
+def _line(text: str) -> str:
+    if STEERING.search(text) or "\n" in text or "\t" in text:
+        raise ValueError("Input should have printable characters only")
+    return text
+
+
 Name = Annotated[str, Field(min_length=1, max_length=100)]
+Line = Annotated[str, Field(strict=True, max_length=500), AfterValidator(_line)]
+"""Of printable characters."""
 LOCAL_PROJECT = "local"
 """Project of the jobs of a service without keys."""
 UNREADABLE = "The record of this is damaged and cannot be read."
@@ -39,11 +49,33 @@ def read(kind: type[Kept] | TypeAdapter[Kept], record: str | bytes) -> Kept:
         raise UnreadableRecord(UNREADABLE, "Ask the operator.") from exc
 
 
+class Program(Described):
+    """Uploaded code, and what of it is tuned."""
+
+    digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    """SHA-256 of the archive, as it was uploaded."""
+    model: Annotated[Line, Field(min_length=1)]
+    """A training script, or the model function: `train.py`, `models/a.py:model_fn`,
+    `package.module:model_fn`, each from the top of the archive."""
+    dataset: Line = ""
+    """The dataset function; empty for a script."""
+    arguments: Annotated[tuple[Line, ...], Field(max_length=100)] = ()
+    """What stands behind the script on its command line."""
+    fit: Line | None = None
+    """Which `fit` of the script is tuned: a line, or what it is called on."""
+    dataset_params: Annotated[dict[Name, Scalar], Field(max_length=64)] = Field(
+        default_factory=dict
+    )
+    """Arguments of the dataset function; those of the model function are in `params`."""
+
+
 class Tuning(SearchOptions):
     """What a job does: a request, checked and complete; kept with the job."""
 
     workload: str
-    """The name of a registered workload."""
+    """The name of a registered workload, or what of the uploaded code is tuned."""
+    program: Program | None = None
+    """The uploaded code; null for a registered workload."""
     params: dict[str, Scalar] = Field(default_factory=dict)
     """All parameters of the workload, completed by their defaults."""
     space: str | Space = AUTO
@@ -194,6 +226,8 @@ class WorkerInfo(Value):
     host: str
     workloads: Mapping[str, str] | None = None
     """The digest of the code of each that it has, by name; None takes any job."""
+    takes_code: bool = False
+    """Whether it runs uploaded code."""
     machine: Machine | None = None
     """What the devices are; None while that is not known."""
     labels: tuple[Label, ...] = ()
@@ -213,6 +247,8 @@ class SeenWorker(Described):
     labels: tuple[str, ...]
     workloads: dict[str, str]
     """The digest of the code of each that it has, by name."""
+    takes_code: bool | None = False
+    """Whether it runs uploaded code."""
     version: str
     """Of autotune."""
     started_at: Time | None
@@ -230,6 +266,19 @@ class SeenWorker(Described):
         if not self.draining:
             return "runs a job" if self.busy else "waits"
         return "runs its last job" if self.busy else "is drained"
+
+
+class CodeAnswer(Described):
+    """Uploaded code."""
+
+    digest: str
+    """SHA-256 of the archive."""
+    bytes: int
+    """Size of the archive."""
+    files: int
+    unpacked: int
+    """Bytes of its files."""
+    created_at: Time
 
 
 class WorkersAnswer(Described):

@@ -9,7 +9,7 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -18,18 +18,29 @@ from urllib.parse import quote
 import httpx2 as httpx
 from pydantic import BaseModel, ValidationError
 
-from autotune.api.errors import NoRecommendation, ServiceError, UnreadableRecord
+from autotune.api.errors import NoRecommendation, NotFound, ServiceError, UnreadableRecord
 from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest
 from autotune.api.states import FINAL, State
-from autotune.api.values import Job, JobEvent, Page, Problem, SeenWorker, WorkersAnswer
+from autotune.api.values import (
+    CodeAnswer,
+    Job,
+    JobEvent,
+    Page,
+    Problem,
+    Program,
+    SeenWorker,
+    WorkersAnswer,
+)
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
-from autotune.options import SearchOptions
+from autotune.options import SearchOptions, options_from
+from autotune.packing import Packed, packed
 from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
 from autotune.text import cleaned
 from autotune.value import Scalar
+from autotune.workload import is_script
 
 __all__ = ["Client"]
 KEY = "AUTOTUNE_API_KEY"
@@ -50,7 +61,7 @@ class Client:
     """Asks a service for tuning jobs.
 
         with Client("https://tuner.example.org", key) as client:
-            job = client.submit("digits", {"filters": 64}, budget="3min")
+            job = client.submit("train.py", train_for="6h")
             result = client.result(job)
 
     Lost connections are tried again; a job is made once, however often its request is sent. Every
@@ -97,21 +108,24 @@ class Client:
         workload: str,
         params: Mapping[str, Scalar] | None = None,
         *,
+        program: Program | None = None,
         space: SpaceLike = AUTO,
-        budget: str | float | None = None,
         options: SearchOptions | None = None,
         needs: Needs | Mapping[str, Any] | None = None,
         priority: int = 0,
         idempotency_key: str | None = None,
+        **more: Any,
     ) -> Job:
         """Ask for a job; once this returns, it survives a crash of anything.
 
         Args:
-            workload: Name of a workload that is registered there.
-            params: Parameters of the workload.
+            workload: A training script, which is uploaded with the working folder; or the name of
+                a workload that is registered there.
+            params: Parameters of the workload, or of the program's model function.
+            program: Uploaded code, as `upload` returned it; then `workload` counts for nothing.
             space: As in `autotune`; a file is read here.
-            budget: Time limit; replaces the budget of the options.
             options: Everything else that a search takes.
+            more: The same by name, as `train_for="6h"`; they replace those of the options.
             needs: What the worker must have: `{"kind": "H100", "devices": 2, "labels": ["fast"]}`.
             priority: The job goes before all of lower priority; above 0 needs the scope admin.
             idempotency_key: With the same one the same request makes no second job for a week.
@@ -120,10 +134,12 @@ class Client:
             UsageError: An option or the space is invalid.
             ServiceError: The service refuses the request.
         """
+        if program is None and is_script(workload):
+            program = self.upload(workload)
         asked: dict[str, Any] = {
-            **dict(options or SearchOptions()),
-            **({} if budget is None else {"budget": budget}),
-            "workload": workload,
+            **dict(options_from({**dict(options or SearchOptions()), **more})),
+            "workload": "" if program else workload,
+            "program": program,
             "params": params or {},
             "space": _space(space),
             "needs": _needs(needs),
@@ -133,6 +149,45 @@ class Client:
         headers = {"Content-Type": "application/json", "Idempotency-Key": once}
         body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
+
+    def upload(
+        self,
+        model: str,
+        dataset: str = "",
+        *,
+        arguments: Sequence[str] = (),
+        fit: str | None = None,
+        dataset_params: Mapping[str, Scalar] | None = None,
+        folder: str | Path | Packed = ".",
+    ) -> Program:
+        """Upload a folder, unless the service has the same, and name what of it is tuned.
+
+        Args:
+            model: A training script, or a model function, named from the folder's top.
+            dataset: The dataset function; empty for a script.
+            arguments: What stands behind the script on its command line.
+            fit: Which `fit` of the script is tuned, where there are several.
+            dataset_params: Arguments of the dataset function.
+            folder: The folder, or what `autotune.packing.packed` has made of it.
+
+        Raises:
+            UsageError: The folder is too large, or cannot be read.
+            ServiceError: The service refuses the code.
+        """
+        code = folder if isinstance(folder, Packed) else packed(Path(folder))
+        try:
+            self._ask("GET", f"/v1/code/{code.digest}", CodeAnswer)
+        except NotFound:
+            sent = {"content": code.archive, "headers": {"Content-Type": "application/gzip"}}
+            self._ask("PUT", f"/v1/code/{code.digest}", CodeAnswer, **sent)
+        return Program(
+            digest=code.digest,
+            model=model,
+            dataset=dataset,
+            arguments=tuple(arguments),
+            fit=fit,
+            dataset_params=dict(dataset_params or {}),
+        )
 
     def job(self, job: Job | str) -> Job:
         """Return a job, given itself or its id, as it stands."""

@@ -141,6 +141,7 @@ async def caller(
 
 Reader = Annotated[Caller, Security(caller, scopes=[Scope.READ])]
 Writer = Annotated[Caller, Security(caller, scopes=[Scope.WRITE])]
+Uploader = Annotated[Caller, Security(caller, scopes=[Scope.CODE])]
 
 
 def is_loopback(host: str) -> bool:

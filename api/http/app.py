@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import logging
 import os
+import resource
 import socket
 import sys
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from types import FrameType
 from typing import Any
 
@@ -16,22 +19,22 @@ from asgi_correlation_id import CorrelationIdMiddleware
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware import Middleware
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
-from starlette.staticfiles import StaticFiles
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from autotune.api.errors import SettingsError
-from autotune.api.http import files, operating, tunings
+from autotune.api.http import code, files, operating, tunings
 from autotune.api.http.access import Access, in_address, is_loopback, served
-from autotune.api.http.middleware import Envelope, is_request_id
+from autotune.api.http.middleware import BodyLimit, Envelope, is_request_id
 from autotune.api.http.page import rendering, routes
 from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
+from autotune.api.log import log
 from autotune.api.settings import PRIVATE, Settings
 from autotune.api.values import JobEvent, Problem
 from autotune.errors import in_words
@@ -42,11 +45,13 @@ DESCRIPTION = (
     "Create a tuning job for a registered workload, follow it, and fetch the best configuration "
     "and its training program. Errors are problem details (RFC 9457)."
 )
-PARTS = (tunings, files, operating, routes, rendering)
+PARTS = (tunings, code, files, operating, routes, rendering)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
 """What requests get to end when the server does; event streams are ended at once."""
+HEAD_SECONDS = 10.0
+"""What a new connection gets to send its first request's head."""
 SWITCH_SECONDS = 0.001
 """Answers are made in threads; the one that reads and writes waits for each at most so long."""
 FIRST_KEY = "first-key"
@@ -59,6 +64,7 @@ def create_app(service: Service) -> FastAPI:
         title="autotune",
         version=VERSION,
         description=DESCRIPTION,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
@@ -70,9 +76,17 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     for each in PARTS:
         app.include_router(each.router)
-    app.mount("/docs/files", StaticFiles(packages=[("fastapi_offline", "static")]))
-    app.openapi = partial(_document, app.openapi)  # type: ignore[method-assign] # FastAPI's way
+    app.openapi = cache(partial(_document, app.openapi))  # type: ignore[method-assign] # FastAPI's way
+    app.add_api_route("/openapi.json", _openapi, include_in_schema=False)
     return app
+
+
+async def _openapi(request: Request) -> Response:
+    """Get the document of the API, which is made once."""
+    app = request.app
+    if not hasattr(app.state, "document"):
+        app.state.document = json.dumps(app.openapi()).encode()
+    return rendering.constant(request, app.state.document, "application/json")
 
 
 def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
@@ -86,7 +100,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
         Middleware(GZipMiddleware, compresslevel=5, exclude_content_types=_AS_THEY_ARE),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
         Middleware(Access, refuse=rendering.refuse),
-        Middleware(RequestBodyLimitMiddleware, max_body_size=settings.web.body),
+        Middleware(BodyLimit, usual=settings.web.body, code=settings.code.bytes),
     ]
 
 
@@ -134,11 +148,30 @@ def serve(settings: Settings, host: str, port: int, notify: Notify, *, keys: boo
             access_log=False,
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
+            http=Impatient,
         )
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
         try:
             _Server(config, service, partial(_announce, listener, service, notify)).run([listener])
         finally:
             service.close()
+
+
+class Impatient(H11Protocol):
+    """A connection that ends unless its first request has come whole in time."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._due = self.loop.call_later(HEAD_SECONDS, self._end_unless_asked)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._due.cancel()
+        super().connection_lost(exc)
+
+    def _end_unless_asked(self) -> None:
+        if self.cycle is None:
+            self.transport.close()
 
 
 class _Server(uvicorn.Server):
@@ -148,6 +181,7 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(_Complaints())
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -160,6 +194,19 @@ class _Server(uvicorn.Server):
         """End, and do not raise the signal again when all is done: ending was what was asked."""
         super().handle_exit(sig, frame)
         self._captured_signals.clear()
+
+
+class _Complaints:
+    """Logs errors of the event loop in a line each, one like the last one once a minute."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, float] = {}
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        what = str(context.get("message", "An error of the event loop."))
+        if loop.time() >= self._due.get(what, 0.0):
+            self._due[what] = loop.time() + 60.0
+            log("The server complains.", logging.ERROR, what=what, error=repr(context.get("exception")))
 
 
 def listening(host: str, port: int) -> socket.socket:
@@ -179,7 +226,7 @@ def _announce(listener: socket.socket, service: Service, notify: Notify) -> None
     host, port = listener.getsockname()[:2]
     notify(f"autotune is listening on http://{in_address(host)}:{port}")
     # Made no sooner: it would be lost if the service could not start.
-    first = service.keyring and service.keyring.first()
+    first = service.keyring and service.keyring.first(code=is_loopback(host))
     if first and sys.stdout.isatty():
         notify(f"First API key (all scopes), shown only once: {first.secret}")
     elif first:

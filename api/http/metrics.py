@@ -66,11 +66,7 @@ def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
         states.add_metric([state], count)
     yield states
     what = "Jobs that wait for a worker that is not there."
-    labels = ["workload", "devices", "needs"]
-    unserved = GaugeMetricFamily("autotune_jobs_unserved", what, labels=labels)
-    for kind, number in activity.unserved.items():
-        unserved.add_metric(kind, number)
-    yield unserved
+    yield GaugeMetricFamily("autotune_jobs_unserved", what, activity.unserved)
     spent = activity.device_seconds
     yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
     found = jobs.workers(None)

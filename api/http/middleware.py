@@ -12,6 +12,7 @@ from email.message import Message as Header
 from asgi_correlation_id import correlation_id
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -20,6 +21,7 @@ from autotune.api.http.problems import response_to, route_of
 from autotune.api.log import about, log
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+_LENGTHS = {b"content-length", b"transfer-encoding"}
 HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -53,8 +55,13 @@ class Envelope:
         if scope["method"] == "HEAD":  # The server leaves the body out.
             scope = {**scope, "method": "GET"}
         answer, began = _Answer(send), time.monotonic()
+        lengths = {name for name, _ in scope["headers"]} & _LENGTHS
         with about(request=correlation_id.get() or "", client=client_of(scope)):
             try:
+                if lengths == _LENGTHS:
+                    # A proxy before it may have believed the other one (request smuggling).
+                    headers = {"Connection": "close"}
+                    raise HTTPException(400, "The body has two lengths.", headers)
                 await self._app(scope, receive, answer.send)
                 if answer.bare:
                     await response_to(answer.bare)(scope, receive, answer.send)
@@ -65,6 +72,18 @@ class Envelope:
             finally:
                 _note(scope, answer.status, time.monotonic() - began)
         return None
+
+
+class BodyLimit:
+    """Bounds the bodies of requests, those of uploaded code by more bytes."""
+
+    def __init__(self, app: ASGIApp, usual: int, code: int) -> None:
+        self._usual = RequestBodyLimitMiddleware(app, max_body_size=usual)
+        self._code = RequestBodyLimitMiddleware(app, max_body_size=code)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_code = scope.get("path", "").startswith("/v1/code/")
+        await (self._code if is_code else self._usual)(scope, receive, send)
 
 
 class _Answer:

@@ -42,10 +42,11 @@ STATUSES: Mapping[str, int] = {
         403: ("scope-missing", "cross-origin"),
         404: ("not-found",),
         409: ("illegal-transition", "no-recommendation", "superseded"),
+        413: ("code-too-large",),
         422: (
             *("invalid-request", "invalid-tuning", "invalid-parameter", "invalid-space"),
             *("invalid-budget", "invalid-option", "unknown-workload", "space-not-runnable"),
-            "idempotency-mismatch",
+            *("idempotency-mismatch", "unknown-code", "bad-archive"),
         ),
         429: ("quota-exceeded", "too-many-streams"),
         500: ("internal-error", "service-error", "unreadable-record"),

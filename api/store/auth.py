@@ -73,8 +73,10 @@ class Keyring:
         note("create key", key_id, project=project)
         return NewKey(_key(made), secret)
 
-    def first(self) -> NewKey | None:
-        return None if self.all() else self.hand_out(FIRST, list(Scope), FIRST)
+    def first(self, *, code: bool = False) -> NewKey | None:
+        """Make the first key, unless there is one; `code` lets it upload code."""
+        scopes = [each for each in Scope if code or each is not Scope.CODE]
+        return None if self.all() else self.hand_out(FIRST, scopes, FIRST)
 
     def recognise(self, secret: str) -> Key:
         query = _valid_key(keys.c.digest == digest(secret))

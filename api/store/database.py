@@ -38,6 +38,8 @@ from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
 
 BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""
+READ_SECONDS = 1
+"""Longest wait of readers: of SQLite they wait for a writer only as it opens the file."""
 RETRY_SECONDS = 0.02
 """Between two attempts at what SQLite does not wait for itself."""
 LONG_SECONDS = 24 * 3600
@@ -64,6 +66,31 @@ class Database:
         self._turns = BoundedSemaphore(MOST_WRITERS)
         self.full = False
         self._reader, self._writer = _engines(url)
+        file = self._writer.url.database if self._writer.dialect.name == "sqlite" else None
+        self.file = Path(file) if file else None
+        """That of SQLite; None for PostgreSQL."""
+        self._opened: tuple[int, int] | None = None
+
+    def _check_file(self) -> None:
+        """Make sure that the file of SQLite is still the one that was opened first.
+
+        Its connections would go on with one that was removed, and lose all that is written.
+        """
+        if self.file is None:
+            return
+        try:
+            found = self.file.stat()
+        except OSError:
+            now = None
+        else:
+            now = found.st_dev, found.st_ino
+        if self._opened is None:
+            self._opened = now
+        elif now != self._opened:
+            raise DatabaseUnavailable(
+                f"The database file {self.file.name} was removed or replaced.",
+                "Stop the service, put the file back, and start it again.",
+            )
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -73,6 +100,7 @@ class Database:
                 "Too many changes wait for the database.", "Try again in a few seconds."
             )
         try:
+            self._check_file()
             with _translated(), self._writer.connect() as connection, connection.begin():
                 yield connection
             self.full = False
@@ -85,6 +113,7 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a transaction that reads, and sees one state of the database."""
+        self._check_file()
         with _translated(), self._reader.connect() as connection, connection.begin():
             yield connection
 
@@ -100,8 +129,7 @@ class Database:
 
     def close_to_others(self) -> None:
         """Have the files of SQLite read by nobody but their owner and group, whoever made them."""
-        file = self._writer.url.database if self._writer.dialect.name == "sqlite" else None
-        for each in (f"{file}{ending}" for ending in ("", "-wal", "-shm") if file):
+        for each in (f"{self.file}{ending}" for ending in ("", "-wal", "-shm") if self.file):
             with suppress(OSError):  # It is not there, or somebody else's.
                 Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
@@ -143,8 +171,9 @@ def _engines(url: str) -> tuple[Engine, Engine]:
     Who reads sees one state of the database. SQLite has one writer at a time: those of this process
     wait for its connection in turn, and take none of the readers'.
     """
-    engine = _engine(url, begin="BEGIN")
+    engine = _engine(url, READ_SECONDS, begin="BEGIN", pool_timeout=READ_SECONDS)
     if engine.dialect.name != "sqlite":
+        engine = _engine(url)
         return engine.execution_options(isolation_level="REPEATABLE READ"), engine
     return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
 

@@ -21,7 +21,7 @@ from autotune.api.needs import Needs
 from autotune.api.requests import JobRequest, ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
-from autotune.api.store import reading
+from autotune.api.store import code, reading
 from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
 from autotune.api.store.schema import check_schema, make
@@ -77,6 +77,9 @@ class Jobs:
                 if earlier is not None:
                     return _placed(connection, earlier, project)
             check_quotas(connection, project, self._quotas, tuning.seconds)
+            program = tuning.program
+            if program and not code.touch(connection, project, program.digest):
+                raise code.unknown(program.digest)
             own = {"id": job_id, "project": project, **mark}
             _insert(connection, tuning, {**own, "created_by": created_by})
             add_events(connection, job_id, 0, [Queued()])
@@ -91,11 +94,6 @@ class Jobs:
         found = self.workers(None)
         able = [each.machine for each in found if needs.met_by(each.machine, each.labels)]
         return tuple(each for each in able if each is not None)
-
-    def request(self, job_id: str, project: str | None) -> JobRequest:
-        with self._database.reading() as connection:
-            row = reading.row_of(connection, job_id, project, jobs.c.request)
-            return read(JobRequest, row.request)
 
     def get(self, job_id: str, project: str | None) -> Job:
         with self._database.reading() as connection:
@@ -204,16 +202,32 @@ def open_database(settings: Settings) -> Database:
             "Set another `data` folder in the settings.",
         ) from exc
     database = Database(settings.database_url)
+    _check_complete(settings, database)
     try:
         make(database)
         database.close_to_others()
     except OtherSchema:
         raise
     except DatabaseUnavailable as exc:
-        # Whoever starts the service may know why; the text holds no password.
-        why = f"The database cannot be opened: {cause_of(exc)}."
-        raise DatabaseUnavailable(why, "Mend that, or set another `database`.") from exc
+        raise opening_error(exc) from exc
     return database
+
+
+def opening_error(error: DatabaseUnavailable) -> DatabaseUnavailable:
+    """Return why a database cannot be opened, for whoever does; the text holds no password."""
+    why = f"The database cannot be opened: {cause_of(error)}."
+    return DatabaseUnavailable(why, "Mend that, or set another `database`.")
+
+
+def _check_complete(settings: Settings, database: Database) -> None:
+    """Make no new database where there are files of jobs: theirs is missing."""
+    file = database.file
+    if file is None or file.exists() or not any((settings.data / "jobs").glob("*")):
+        return
+    raise SettingsError(
+        f"{(settings.data / 'jobs').absolute()} holds jobs, but their database {file} is missing.",
+        "Put it back, from a backup; or remove that folder, to begin anew.",
+    )
 
 
 def _earlier(
@@ -247,6 +261,7 @@ def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) 
         created_at=Now(),
         request=tuning.model_dump_json(),
         workload=tuning.workload,
+        digest=tuning.program and tuning.program.digest,
         budget_seconds=tuning.seconds,
         needs=None if tuning.needs == Needs() else tuning.needs.model_dump_json(),
         priority=tuning.priority,

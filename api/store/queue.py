@@ -28,7 +28,7 @@ from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
 from autotune.events import Notice
 
 AT_ONCE = 50
-_OF_A_JOB = ("id", "seq", "project", "state", "attempt", "trials", "workload")
+_OF_A_JOB = ("id", "seq", "project", "state", "attempt", "trials", "workload", "digest")
 _COLUMNS = jobs.c[(*_OF_A_JOB, "devices", "needs", "priority", "reason")]
 _LEFT = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
 _WAITS = select(*_COLUMNS).where(jobs.c.state == State.QUEUED)
@@ -53,13 +53,9 @@ def has_job(connection: Connection, info: WorkerInfo) -> bool:
     return any(_may_take(info, row) for row in rows)
 
 
-def unserved(connection: Connection) -> Counter[tuple[str, str, str]]:
-    """Return how many jobs wait for a worker that is not there: workload, devices and needs."""
-    return Counter(
-        (row.workload, row.devices or "", str(_needs(row.needs)))
-        for row, served in _with_service(connection)
-        if not served
-    )
+def unserved(connection: Connection) -> int:
+    """Return how many jobs wait for a worker that is not there."""
+    return sum(not served for _, served in _with_service(connection))
 
 
 def mark_unserved(database: Database) -> None:
@@ -142,9 +138,15 @@ def _suits(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
     return (
         # Measurements on other devices do not hold here.
         (not job.trials or job.devices in (None, worker.devices))
-        and (worker.workloads is None or job.workload in worker.workloads)
+        and _has_code(worker, job)
         and _needs(job.needs).met_by(worker.machine, worker.labels)
     )
+
+
+def _has_code(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
+    if job.digest is not None:
+        return bool(worker.takes_code)
+    return worker.workloads is None or job.workload in worker.workloads
 
 
 @lru_cache(maxsize=1024)
@@ -159,8 +161,8 @@ def _needs(record: str | None) -> Needs:
 def _unserved_step(row: Row[Any]) -> Step:
     devices = "" if row.devices is None else f" on the devices {row.devices!r}"
     needs = f", {_needs(row.needs)}" if row.needs else ""
-    what = f"the workload {row.workload!r}{devices}{needs}"
-    reason = f"Waits for a worker with {what}; none is there."
+    code = f"with the workload {row.workload!r}" if row.digest is None else "that runs uploaded code"
+    reason = f"Waits for a worker {code}{devices}{needs}; none is there."
     columns: dict[str, Cell] = {"reason": reason}
     if row.state == State.QUEUED:
         return Step(events=[Notice(text=reason)], columns=columns)

@@ -20,7 +20,7 @@ from autotune.result import Result
 from autotune.trial import Trial
 
 _OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
-COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload]
+COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.digest]
 
 
 def row_of(

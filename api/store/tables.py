@@ -52,6 +52,8 @@ class Jobs(Base, table=True):
     fingerprint: str | None = None
     request: str = Field(sa_type=Text)
     workload: str
+    digest: str | None = Field(default=None, index=True)
+    """The archive of its code, where that was uploaded."""
     budget_seconds: float
     needs: str | None = Field(default=None, sa_type=Text)
     priority: int = 0

@@ -51,8 +51,8 @@ class Activity(NamedTuple):
     """What a service does, and has done; times in seconds."""
 
     states: Mapping[State, int]
-    unserved: Mapping[tuple[str, str, str], int]
-    """How many wait for a worker that is not there, by workload, devices and needs."""
+    unserved: int
+    """How many wait for a worker that is not there."""
     device_seconds: float
     """What all jobs have spent on their searches, removed ones too."""
     oldest: float

@@ -7,6 +7,7 @@ before it has read its order, so that it never runs without being recorded.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable, Collection
@@ -28,6 +29,7 @@ from autotune.reason import Excluded, Outcome
 from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.tuning import workload_of
+from autotune.workload import Workload, script_from_text, script_workload
 
 BUSY = "Another search uses the machine; this one begins after it."
 """In place of the engine's own notice, which is for the user of the machine."""
@@ -38,15 +40,18 @@ Send = Callable[[messages.Message], None]
 def main(arguments: list[str], shared: str | None) -> None:
     """Read the order, search, and send the worker all messages.
 
-    `arguments` are the worker's process id, and the descriptor for messages. `shared` is why the
-    network is the machine's; None for one of its own.
+    `arguments` are the worker's process id, 0 in a sandbox, which ends with the worker; and the
+    descriptor for messages. `shared` is why the network is the machine's; None for one of its own.
     """
-    processes.die_with(int(arguments[0]))
+    if parent := int(arguments[0]):
+        processes.die_with(parent)
     send = _sender(int(arguments[1]))
     line = sys.stdin.buffer.readline()
     if not line:
         return None  # The worker went before it had recorded this process.
     order = messages.SearchOrder.model_validate_json(line)
+    if order.limits is not None:
+        _limit(*order.limits)
     if order.isolation is Isolation.REQUIRED and shared is not None:
         return send(messages.Stuck(for_log=_network(shared)))
     try:
@@ -57,6 +62,18 @@ def main(arguments: list[str], shared: str | None) -> None:
             raise
         return send(last)
     return send(messages.Found(recommendation=result))
+
+
+def _limit(processes: int, file: int) -> None:
+    """Bound what the program may take, as far as the system does that."""
+    for what, most in (
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_FSIZE, file),
+        (resource.RLIMIT_NPROC, processes),
+    ):
+        hard = resource.getrlimit(what)[1]
+        least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(what, (least, least))
 
 
 def _sender(channel: int) -> Send:
@@ -82,9 +99,8 @@ def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Resu
     # Somebody may run a search on this machine without the service.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
         send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
-        arguments = (order.model_arguments, order.dataset_arguments)
         request = TuningRequest(
-            workload=workload_of(order.model, order.dataset, *arguments),
+            workload=_workload(order),
             space=order.space,
             options=order.options,
             out=order.out,
@@ -99,6 +115,13 @@ def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Resu
         # Another worker has room; it goes on with the trials that the database holds.
         raise OutputError(result.unsaved.cause)
     return result
+
+
+def _workload(order: messages.SearchOrder) -> Workload:
+    if not order.dataset and order.code is not None:
+        return script_workload(script_from_text(order.model, order.arguments, order.fit))
+    arguments = (order.model_arguments, order.dataset_arguments)
+    return workload_of(order.model, order.dataset, *arguments)
 
 
 def _network(shared: str | None) -> str:

@@ -32,6 +32,9 @@ STUDY = "job"
 MOST_DEATHS = 2
 """A configuration during which a worker died so often is not run again."""
 UNUSABLE = "The service's disk or database is unavailable; contact the operator."
+ODD = (
+    "What the search reports cannot be read: its program has written into the search's own channel."
+)
 NO_ENGINE = "The service's engine could not run the search; contact the operator."
 LONGEST_REASON = LONGEST_DETAIL = 2000
 _OF_SQLITE = frozenset(
@@ -45,6 +48,9 @@ class SearchOrder(Value):
     name: str
     model: str
     dataset: str
+    arguments: tuple[str, ...] = ()
+    """What stands behind a script on its command line."""
+    fit: str | None = None
     model_arguments: Mapping[str, Scalar]
     dataset_arguments: Mapping[str, Scalar]
     space: str | Space
@@ -52,6 +58,10 @@ class SearchOrder(Value):
     out: Path
     engine: str
     isolation: Isolation = Isolation.AUTO
+    code: Path | None = None
+    """Folder of uploaded code, which runs in a sandbox; None for a registered workload."""
+    limits: tuple[int, int] | None = None
+    """Most processes, and bytes of a file, of uploaded code."""
     kept: tuple[Trial, ...] = ()
     study: str | None = None
     """What their study was made for."""

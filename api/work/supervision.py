@@ -9,20 +9,25 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
+import psutil
+
 from autotune import events
 from autotune.api.errors import DatabaseUnavailable
-from autotune.api.settings import Patience
+from autotune.api.settings import Code, Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import AttemptReport, ClaimedJob
-from autotune.api.work.messages import FinalMessage, Message
+from autotune.api.work.messages import FinalMessage, GaveUp, Message
 from autotune.api.work.tuner import Tuner
+from autotune.text import size
 
 Result = TypeVar("Result")
 _RETRY_SECONDS = 0.5
 _LISTEN_SECONDS = 0.1
+_WATCH_SECONDS = 1.0
+"""Between two looks at what uploaded code takes."""
 
 
 def awake() -> float:
@@ -94,10 +99,15 @@ class EndCause(StrEnum):
     CANCELLED = "cancelled"
     OVERRAN = "overran"
     STOPPED = "stopped"
+    EXCEEDED = "exceeded"
+    """Uploaded code took more than it may."""
 
 
 class Supervision:
-    def __init__(self, lease: Lease, tuner: Tuner, stopping: Callable[[], bool]) -> None:
+    def __init__(
+        self, lease: Lease, tuner: Tuner, limits: Code, stopping: Callable[[], bool]
+    ) -> None:
+        self._limits = limits
         self._lease = lease
         self._tuner = tuner
         self._stopping = stopping
@@ -108,6 +118,7 @@ class Supervision:
         self._deadline = 0.0
         self.asked: EndCause | None = None
         self.final: FinalMessage | None = None
+        self._watched = time.monotonic()
 
     def follow(self) -> EndCause:
         cause = None
@@ -143,6 +154,9 @@ class Supervision:
             return EndCause.ANSWERED
         if ended:
             return self.asked or EndCause.DIED
+        if (reason := self._exceeded()) is not None:
+            self.final = GaveUp(reason=reason)
+            return EndCause.EXCEEDED
         if self._stopping():
             return EndCause.STOPPED
         cause = self._reason_to_end(state)
@@ -151,6 +165,27 @@ class Supervision:
             self._deadline = time.monotonic() + self._lease.patience.interrupt
             self._tuner.interrupt()
         return self.asked if self.asked and time.monotonic() > self._deadline else None
+
+    def _exceeded(self) -> str | None:
+        """Return what uploaded code takes too much of, as a sentence, looking now and then."""
+        if time.monotonic() < self._watched:
+            return None
+        began = time.monotonic()
+        use = self._tuner.use()
+        # Looking takes longer the more there is; it must not take all the time.
+        self._watched = time.monotonic() + max(_WATCH_SECONDS, 20 * (time.monotonic() - began))
+        if use is None:
+            return None
+        most = self._limits
+        memory = most.memory or psutil.virtual_memory().total * 9 // 10
+        for taken, allowed, words in (
+            (use.memory, memory, f"{size(use.memory)} of memory; {size(memory)}"),
+            (use.processes, most.processes, f"{use.processes} processes; {most.processes}"),
+            (use.disk, most.disk, f"{size(use.disk)} of the disk; {size(most.disk)}"),
+        ):
+            if taken > allowed:
+                return f"The program took {words} are allowed here."
+        return None
 
     def _reason_to_end(self, state: State) -> EndCause | None:
         if state is State.CANCELLING:

@@ -9,15 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
-from autotune.api.settings import PREFIX
+from autotune.api import sandbox
+from autotune.api.isolation import Isolation
+from autotune.api.settings import PREFIX, Settings
 from autotune.api.values import ProcessIdentity
 from autotune.api.work import processes
-from autotune.api.work.messages import Message, SearchOrder, message
+from autotune.api.work.messages import ODD, GaveUp, Message, SearchOrder, message
 from autotune.text import cleaned
 
 # As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The
@@ -27,10 +30,10 @@ _PROGRAM = (
     "from autotune.api.isolation import enter; shared = enter(sys.argv.pop()); "
     "from autotune.api.work.child import main; main(sys.argv[1:], shared)"
 )
-
-
 _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
+LONGEST_LINE = 1 << 26
+"""Bytes of a message."""
 
 
 class Tuner:
@@ -40,22 +43,29 @@ class Tuner:
     process with that thread.
     """
 
-    def __init__(self, marker: str, root: Path, order: SearchOrder, *, adopts: bool) -> None:
+    def __init__(
+        self, marker: str, settings: Settings, order: SearchOrder, *, adopts: bool
+    ) -> None:
         self.order = order
         self._marker = marker
         self._adopts = adopts
         self._received = b""
+        marked = {processes.MARKER: marker}
         # What may hold a password of the service's is not for a workload.
         kept = {name: text for name, text in os.environ.items() if not name.startswith(_WITHHELD)}
+        before, environment, parent, network = [], {**kept, **marked}, os.getpid(), order.isolation
+        if order.code is not None:
+            before = sandbox.command(settings, order.out, order.code)
+            environment, parent, network = sandbox.variables(marked), 0, Isolation.HAD
         with (order.out / "search.log").open("ab") as output:
             self._channel, theirs = os.pipe()
             paths = [str(Path(each).absolute()) for each in sys.path]
-            program = [sys.executable, "-c", _PROGRAM, str(os.getpid()), str(theirs)]
+            program = [*before, sys.executable, "-c", _PROGRAM, str(parent), str(theirs)]
             try:
                 self._process = subprocess.Popen(
-                    [*program, order.isolation, json.dumps(paths)],
-                    env={**kept, processes.MARKER: marker},
-                    cwd=root,
+                    [*program, network, json.dumps(paths)],
+                    env=environment,
+                    cwd=settings.root,
                     pass_fds=[theirs],
                     stdin=subprocess.PIPE,
                     stdout=output,
@@ -84,7 +94,10 @@ class Tuner:
                 channel.close()
 
     def listen(self, seconds: float) -> list[Message]:
-        """Return its messages, waiting at most that long for the first."""
+        """Return its messages, waiting at most that long for the first.
+
+        Whatever is no message ends the search, and is the last one.
+        """
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         lines: list[bytes] = []
@@ -95,10 +108,24 @@ class Tuner:
                 break
             *whole, self._received = (self._received + data).split(b"\n")
             lines += whole
-        return [message.validate_json(cleaned(line)) for line in lines]
+        return [*_read(lines, len(self._received))]
 
     def interrupt(self) -> None:
-        self._process.send_signal(signal.SIGINT)
+        if self.order.code is None:
+            return self._process.send_signal(signal.SIGINT)
+        # Two processes of bubblewrap are before it, and pass no signal on.
+        with suppress(psutil.Error, IndexError):
+            first = psutil.Process(self._process.pid).children()[0]
+            first.children()[0].send_signal(signal.SIGINT)
+        return None
+
+    def use(self) -> sandbox.Use | None:
+        """Return what uploaded code takes; None for a registered workload."""
+        if self.order.code is None:
+            return None
+        with suppress(psutil.Error):
+            return sandbox.use_of(psutil.Process(self._process.pid), [self.order.out])
+        return None
 
     def end(self) -> bool:
         """Kill it with all that it started; return whether nothing is left."""
@@ -119,3 +146,14 @@ class Tuner:
         self._process.poll()
         strays = processes.children() if self._adopts else []
         return processes.marked(self._marker) + strays
+
+
+def _read(lines: list[bytes], rest: int) -> Iterator[Message]:
+    for line in lines:
+        try:
+            yield message.validate_json(cleaned(line))
+        except (ValueError, RecursionError):
+            yield GaveUp(reason=ODD)
+            return
+    if rest > LONGEST_LINE:
+        yield GaveUp(reason=ODD)

@@ -6,20 +6,29 @@ import logging
 import os
 import platform
 import secrets
+import shutil
 import signal
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event
+from typing import Any
 
-from autotune.api import isolation
-from autotune.api.errors import DatabaseUnavailable, InvalidTuning, Superseded
+from autotune.api import archives, isolation, sandbox
+from autotune.api.errors import (
+    BadArchive,
+    CodeTooLarge,
+    DatabaseUnavailable,
+    InvalidTuning,
+    Superseded,
+)
 from autotune.api.isolation import Isolation
 from autotune.api.log import about, log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.states import State
-from autotune.api.store import attempts, workers
+from autotune.api.store import attempts, code, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.schema import check_schema
@@ -31,6 +40,7 @@ from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.api.work.tuner import Tuner
 from autotune.api.workloads import Registry
 from autotune.face import Face, shown_by
+from autotune.space import Space
 from autotune.text import plural, roughly
 
 _HELD = "Processes of an earlier attempt hold the devices."
@@ -62,6 +72,10 @@ class Worker:
         self._inspection = Inspection(settings, self._devices, database)
         self._inspect_if_due = at_most_every(INSPECT_SECONDS, self._inspection.inspect)
         self._shown: WorkerInfo | None = None
+        refused = sandbox.refusal(settings)
+        self._takes_code = refused is None
+        if refused:
+            log("This worker runs no uploaded code.", why=refused)
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -85,6 +99,7 @@ class Worker:
             devices=self._devices,
             host=self._host,
             workloads=self._codes(),
+            takes_code=self._takes_code,
             machine=self._inspection.machine,
             labels=self._settings.labels,
             engine=self._settings.engine.partition(":")[0],
@@ -105,6 +120,7 @@ class Worker:
         days = self._settings.retention_days
         if days is not None:
             remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)
+            code.remove_unused(self._database, days * DAY_SECONDS)
 
     def _run_one_if_it_can(self) -> bool:
         try:
@@ -144,12 +160,24 @@ class Worker:
         try:
             what = order(claimed, self._registry, self._settings)
             what.out.mkdir(parents=True, exist_ok=True)
-            tuner = Tuner(claimed.marker, self._settings.root.absolute(), what, adopts=self._adopts)
-        except InvalidTuning as exc:
+            if what.code is not None:
+                self._unpack(claimed, what.code)
+            tuner = Tuner(claimed.marker, self._settings, what, adopts=self._adopts)
+        except (InvalidTuning, BadArchive, CodeTooLarge) as exc:
             return self._finish(lease, _failed(str(exc)))
         except OSError as exc:
             return self._stuck(lease, messages.detail(exc))
         return self._tune(lease, tuner)
+
+    def _unpack(self, claimed: ClaimedJob, folder: Path) -> None:
+        """Put the uploaded code of a job where its sandbox finds it."""
+        job = claimed.job
+        digest = job.program.digest if job.program else ""
+        with tempfile.NamedTemporaryFile(dir=folder.parent) as file:
+            file.write(code.archive(self._database, job.project, digest))
+            file.flush()
+            folder.mkdir()
+            archives.read(Path(file.name), self._settings.code.limits, folder)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
         if claimed.job.state is State.CANCELLING:
@@ -168,16 +196,18 @@ class Worker:
             if identity is not None:
                 lease.insist(lambda: attempts.note_process(self._database, lease.token, identity))
                 tuner.go()
-            supervision = Supervision(lease, tuner, self._stop.is_set)
+            supervision = Supervision(lease, tuner, self._settings.code, self._stop.is_set)
             cause = supervision.follow()
-            code = tuner.ended or 0
+            exit_code = tuner.ended or 0
+        if tuner.order.code is not None:
+            shutil.rmtree(tuner.order.code, ignore_errors=True)
         final = supervision.final
         if isinstance(final, messages.Stuck):
             return self._stuck(lease, final.for_log)
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
-            return self._let_go(lease, attempts.DIED, f"The search's process {_death(code)}.")
+            return self._let_go(lease, attempts.DIED, f"The search's process {_death(exit_code)}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
         if isinstance(final, messages.GaveUp) and final.for_log:
@@ -185,7 +215,8 @@ class Worker:
         return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
 
     def _is_edited(self, claimed: ClaimedJob) -> bool:
-        return claimed.job.code not in (None, self._codes().get(claimed.job.workload))
+        job = claimed.job
+        return job.program is None and job.code not in (None, self._codes().get(job.workload))
 
     def _codes(self) -> dict[str, str]:
         """Return the digest of the code of each workload whose files are here."""
@@ -240,29 +271,47 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
 
 def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
     request = claimed.job
-    workload = registry[request.workload]
-    params = workload.validate(request.params)
-    workload.check_space(request.space, params)
-    of_model, of_dataset = workload.arguments(params, request.space)
+    out = (jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute()
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
     deaths = Counter(claimed.killers)
     # A study without trials may be another machine's, or of other code.
     goes_on = claimed.study and claimed.kept
     return messages.SearchOrder(
         name=f"job {claimed.job.id}",
-        model=workload.model,
-        dataset=workload.dataset,
-        model_arguments=of_model,
-        dataset_arguments=of_dataset,
+        **_what(request, registry, settings, out),
         space=request.space,
         options=request.options.model_copy(update={"budget": left}),
-        out=(jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute(),
+        out=out,
         engine=settings.engine,
         isolation=settings.network,
         kept=claimed.kept if goes_on else (),
         study=claimed.study if goes_on else None,
         excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
     )
+
+
+def _what(request: Job, registry: Registry, settings: Settings, out: Path) -> dict[str, Any]:
+    """Return the part of an order that says what is tuned."""
+    program = request.program
+    if program is None:
+        workload = registry[request.workload]
+        params = workload.validate(request.params)
+        workload.check_space(request.space, params)
+        of_model, of_dataset = workload.arguments(params, request.space)
+        fields = {"model": workload.model, "dataset": workload.dataset}
+        return {**fields, "model_arguments": of_model, "dataset_arguments": of_dataset}
+    axes = request.space.own_axes if isinstance(request.space, Space) else ()
+    arguments = (request.params, program.dataset_params)
+    of_model, of_dataset = (
+        {name: each for name, each in given.items() if name not in axes} for given in arguments
+    )
+    return {
+        **program.model_dump(include={"model", "dataset", "arguments", "fit"}),
+        "model_arguments": of_model,
+        "dataset_arguments": of_dataset,
+        "code": out / "code",
+        "limits": (settings.code.processes, settings.code.disk),
+    }
 
 
 def jobs_folder(settings: Settings) -> Path:

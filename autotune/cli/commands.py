@@ -18,7 +18,7 @@ from autotune.cli.operate import database, keys_app, workers_app
 from autotune.cli.options import HereCommand, SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.run import RunCommand, run
-from autotune.cli.saved import report, script, ui
+from autotune.cli.saved import report, script
 from autotune.cli.serve import serve
 from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
@@ -58,7 +58,7 @@ app.command(cls=Command, epilog=VERIFY_CODES, rich_help_panel="Results")(verify)
 app.command(cls=SearchCommand, rich_help_panel="Service")(submit)
 PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
     "Tune": (spaces, machine),
-    "Results": (script, report, ui),
+    "Results": (script, report),
     "Service": (watch, fetch),
     "Operate": (serve, database),
 }

@@ -40,13 +40,19 @@ def database(
 ) -> None:
     """Tell whether the service's database is of this version, and what to do if it is not."""
     with closing(_unchanged(settings)) as found:
+        from autotune.api.errors import DatabaseUnavailable, OtherSchema
         from autotune.api.store import schema
+        from autotune.api.store.jobs import opening_error
 
-        if migrate:
+        try:
+            if not migrate:
+                return write_out(f"{schema.advice(found)}\n")
             schema.migrate(found)
-            log("The database is up to date; start the service.")
-        else:
-            write_out(f"{schema.advice(found)}\n")
+        except OtherSchema:
+            raise
+        except DatabaseUnavailable as exc:
+            raise opening_error(exc) from exc
+    return log("The database is up to date; start the service.")
 
 
 @keys_app.command()

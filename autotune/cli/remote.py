@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 from collections.abc import Iterable
+from contextlib import chdir
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,37 +15,95 @@ from autotune.cli.console import log, notices, show, write_out
 from autotune.errors import Interrupted, UsageError, in_words
 
 if TYPE_CHECKING:
+    from autotune.api.values import Program
     from autotune.client import Client
     from autotune.result import Result
 
-WorkloadName = Annotated[
-    str, typer.Argument(help="Name of a workload that is registered there.", show_default=False)
+What = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A training script, a model function, or a workload that is registered there.",
+        show_default=False,
+    ),
 ]
 Params = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="Parameter of the workload; repeatable."),
+    typer.Option(
+        metavar="NAME=VALUE", help="Parameter of the model function or the workload; repeatable."
+    ),
+]
+Folder = Annotated[
+    Path,
+    typer.Option(metavar="DIR", help="Folder that is uploaded with a script or functions."),
 ]
 
 
 def submit(  # noqa: PLR0913 - one parameter for each option of the command
     *,
     context: typer.Context,
-    workload: WorkloadName,
+    model: What,
+    dataset: take.Dataset = None,
     url: take.Url,
     key_file: take.KeyFile = None,
+    folder: Folder = Path(),
+    fit: take.Fit = None,
     param: Params = None,
+    dataset_arg: take.DatasetArg = None,
     space: take.Space = "auto",
     need: take.Need = None,
     priority: take.Priority = 0,
     json: take.Json = False,
 ) -> None:
-    """Ask a service for a tuning job, and print its id."""
+    """Have a service tune a training, and print the job's id.
+
+    A script or functions are uploaded with the files of the folder that git tracks or would track.
+    """
+    from autotune.api.values import WaitsFor
+    from autotune.workload import is_script
+
     params, options = take.pairs(param, "--param"), context.obj.options
     asked: dict[str, Any] = {"needs": _needs_from(need), "priority": priority}
     with connected(url, key_file) as client:
-        job = client.submit(workload, params, space=space, options=options, **asked)
+        if is_script(model) or ":" in model:
+            asked["program"] = _uploaded(client, folder, model, dataset or [], fit, dataset_arg)
+        elif dataset or fit or dataset_arg:
+            raise UsageError(f"{model} is the name of a workload.", "Give it --param alone.")
+        job = client.submit(model, params, space=space, options=options, **asked)
     write_out((job.model_dump_json(indent=2) if json else job.id) + "\n")
+    if job.waiting and job.waiting.kind is WaitsFor.WORKER:
+        log(f"{job.waiting.sentence} It waits until one is.")
     log(f"Follow it with: autotune watch {job.id} --url {url}")
+
+
+def _uploaded(  # noqa: PLR0913, PLR0917 - what `submit` takes
+    client: Client,
+    folder: Path,
+    model: str,
+    behind: list[str],
+    fit: str | None,
+    dataset_arg: list[str] | None,
+) -> Program:
+    """Upload a folder, having told what is sent."""
+    from autotune.packing import packed
+    from autotune.workload import is_script
+
+    params = take.pairs(dataset_arg, "--dataset-arg")
+    with chdir(_folder(folder)):
+        # Read here, as in `tune`: a mistake is told before anything is sent.
+        take.subject(model, behind, fit)
+        found = packed(Path())
+    log(f"Sending {found}.")
+    what: dict[str, Any] = (
+        {"arguments": behind, "fit": fit} if is_script(model) else {"dataset": behind[0]}
+    )
+    return client.upload(model, **what, dataset_params=params, folder=found)
+
+
+def _folder(folder: Path) -> Path:
+    if not folder.is_dir():
+        raise UsageError(f"The folder {folder} is not there.", "Check --folder.")
+    return folder
 
 
 def _needs_from(given: Iterable[str] | None) -> dict[str, Any]:

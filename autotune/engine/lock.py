@@ -227,6 +227,16 @@ class Claim:
         return Wait(holder=holder, before=len(before), until=until, waited=waited)
 
 
+def shared_file() -> Path | None:
+    """Return the file of the lock, made where it is missing; None where none can be had."""
+    for folder in PLACES:
+        file = _opened(folder)
+        if file is not None:
+            os.close(file)
+            return folder / NAME
+    return None
+
+
 def _opened(folder: Path) -> int | None:
     """Return a descriptor of the lock file, or None where it cannot be had or locked."""
     for way in _WAYS:

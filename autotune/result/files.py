@@ -85,6 +85,9 @@ def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError
     return failed
 
 
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
 def trials_csv(trials: Sequence[Trial]) -> str:
     text = io.StringIO()
     heads = [*COLUMNS, *axes(), "arguments"]
@@ -93,7 +96,9 @@ def trials_csv(trials: Sequence[Trial]) -> str:
     for trial in trials:
         own = " ".join(f"{n}={value}" for n, value in trial.configuration.own_values().items())
         figures = {name: getattr(trial, name) for name in COLUMNS}
+        # A spreadsheet would compute what begins so; names and errors are of the user's program.
         words = {"reason": reason_text(trial.reason), "arguments": own}
+        words = {n: f"'{each}" if each.startswith(_FORMULA) else each for n, each in words.items()}
         table.writerow(trial.configuration.values() | figures | words)
     return text.getvalue()
 

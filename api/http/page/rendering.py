@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from functools import cache
@@ -26,6 +27,7 @@ from autotune.text import clock, roughly
 
 SCRIPTS = {SCRIPT, "page.js", "docs.js"}
 KINDS = dict.fromkeys(SCRIPTS, "text/javascript") | {STYLE: "text/css", "icon.svg": "image/svg+xml"}
+SWAGGER = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
 KEPT = "private, max-age=31536000, immutable"
 """An address holds a digest of the content, so that a browser may keep it."""
 # The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
@@ -49,6 +51,24 @@ def content(name: str) -> str:
 
 
 @cache
+def _zipped(made: bytes) -> bytes:
+    return gzip.compress(made)
+
+
+def constant(request: HTTPConnection, made: bytes, media_type: str, keep: str = "") -> Response:
+    """Answer with what is the same for everybody: it is compressed once."""
+    headers = {"Vary": "Accept-Encoding", **({"Cache-Control": keep} if keep else {})}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        made, headers["Content-Encoding"] = _zipped(made), "gzip"
+    return Response(made, media_type=media_type, headers=headers)
+
+
+@cache
+def content_bytes(name: str) -> bytes:
+    return content(name).encode()
+
+
+@cache
 def address(name: str) -> str:
     """Return where a file is; another content has another address."""
     mark = hashlib.sha256(content(name).encode()).hexdigest()[:12]
@@ -56,11 +76,24 @@ def address(name: str) -> str:
 
 
 @router.get("/page/{name}")
-async def show_file(name: str) -> Response:
+async def show_file(request: Request, name: str) -> Response:
     """Get a file; the page that asks for a key needs them, too."""
     if name not in KINDS:
         raise HTTPException(404)
-    return Response(content(name), media_type=KINDS[name], headers={"Cache-Control": KEPT})
+    return constant(request, content_bytes(name), KINDS[name], KEPT)
+
+
+@router.get("/docs/files/{name}")
+async def show_swagger(request: Request, name: str) -> Response:
+    """Get a file of Swagger UI."""
+    if name not in SWAGGER:
+        raise HTTPException(404)
+    return constant(request, _swagger(name), SWAGGER[name])
+
+
+@cache
+def _swagger(name: str) -> bytes:
+    return files("fastapi_offline").joinpath("static", name).read_bytes()
 
 
 @router.get("/docs")
