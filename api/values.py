@@ -7,7 +7,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, TypeAdapter, computed_field
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    TypeAdapter,
+    computed_field,
+)
 
 from autotune.api.errors import UnreadableRecord
 from autotune.api.events import Event
@@ -22,7 +29,6 @@ from autotune.space import AUTO, Space
 from autotune.text import STEERING, plural
 from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
-
 
 
 def _line(text: str) -> str:

@@ -45,9 +45,7 @@ class Packed(NamedTuple):
         return f"{plural(self.files, 'file')}, {size(self.bytes)}; the largest is {self.largest}"
 
 
-def packed(
-    folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES
-) -> Packed:
+def packed(folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> Packed:
     """Pack the files that git tracks or would track; without git all but the usual caches.
 
     A link is packed as the file that it leads to, within the folder.

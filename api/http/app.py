@@ -206,7 +206,12 @@ class _Complaints:
         what = str(context.get("message", "An error of the event loop."))
         if loop.time() >= self._due.get(what, 0.0):
             self._due[what] = loop.time() + 60.0
-            log("The server complains.", logging.ERROR, what=what, error=repr(context.get("exception")))
+            log(
+                "The server complains.",
+                logging.ERROR,
+                what=what,
+                error=repr(context.get("exception")),
+            )
 
 
 def listening(host: str, port: int) -> socket.socket:

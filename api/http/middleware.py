@@ -58,11 +58,8 @@ class Envelope:
         lengths = {name for name, _ in scope["headers"]} & _LENGTHS
         with about(request=correlation_id.get() or "", client=client_of(scope)):
             try:
-                if lengths == _LENGTHS:
-                    # A proxy before it may have believed the other one (request smuggling).
-                    headers = {"Connection": "close"}
-                    raise HTTPException(400, "The body has two lengths.", headers)
-                await self._app(scope, receive, answer.send)
+                ask = _refuse_lengths if lengths == _LENGTHS else self._app
+                await ask(scope, receive, answer.send)
                 if answer.bare:
                     await response_to(answer.bare)(scope, receive, answer.send)
             except Exception as exc:  # noqa: BLE001 - whatever it is, the answer must not show it
@@ -72,6 +69,12 @@ class Envelope:
             finally:
                 _note(scope, answer.status, time.monotonic() - began)
         return None
+
+
+async def _refuse_lengths(scope: Scope, receive: Receive, send: Send) -> None:
+    """Refuse a body of two lengths: a proxy may have believed the other one."""
+    refused = response_to(HTTPException(400, headers={"Connection": "close"}))
+    await refused(scope, receive, send)
 
 
 class BodyLimit:

@@ -1,4 +1,4 @@
-"""Event streams: one loop polls each job that is followed, for all its followers."""
+"""Event streams: each follower's own look for news, now and then."""
 
 from __future__ import annotations
 
@@ -32,74 +32,13 @@ HEARTBEAT = format_sse_event(comment="still there")
 Again = Callable[[], Awaitable[object]]
 
 
-class EventBroadcaster:
-    """Events of one job, for all its followers. To be used within one event loop."""
-
-    def __init__(self, jobs: Jobs, job_id: str, poll: float) -> None:
-        self._jobs = jobs
-        self._job_id = job_id
-        self._poll = poll
-        self._news = asyncio.Event()
-        self.encoded: list[bytes] = []
-        """All events so far, encoded; the first one has the number one."""
-        self.over = False
-        self.broken = False
-        """It is over, though the job may not be."""
-        self.followers = 0
-        self._task = asyncio.create_task(self._run())
-
-    async def news(self, seconds: float) -> bool:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._news.wait(), seconds)
-            return True
-        return False
-
-    def close(self) -> None:
-        self._task.cancel()
-        self._end()
-
-    async def _run(self) -> None:
-        try:
-            while not self.over:
-                found = await self._read()
-                if not found:
-                    await asyncio.sleep(self._poll)
-                    continue
-                self.encoded += map(_encoded, found)
-                self.over = isinstance(found[-1].body, Ended)
-                self._announce()
-        except Exception as exc:  # noqa: BLE001 - followers must not wait for nothing
-            self.broken = True
-            kind = type(exc).__name__
-            log("A job's events cannot be streamed.", logging.ERROR, job=self._job_id, error=kind)
-            self._end()
-
-    async def _read(self) -> tuple[JobEvent, ...]:
-        after = len(self.encoded)
-        try:
-            return await run_in_threadpool(self._jobs.events, self._job_id, None, after=after)
-        except DatabaseUnavailable:
-            # Followers stay: whoever came again now would find the database gone as well.
-            log("Events cannot be read.", logging.WARNING, job=self._job_id)
-            return ()
-
-    def _end(self) -> None:
-        self.over = True
-        self._announce()
-
-    def _announce(self) -> None:
-        news, self._news = self._news, asyncio.Event()
-        news.set()
-
-
 class Streams:
     def __init__(self, jobs: Jobs, web: Web, metrics: Metrics) -> None:
         self._jobs = jobs
         self._web = web
-        self._broadcasters: dict[str, EventBroadcaster] = {}
         self._open: Counter[str] = Counter()
         metrics.streams.set_function(self._open.total)
-        self._closing = False
+        self._closing = asyncio.Event()
 
     @contextmanager
     def follow(
@@ -107,41 +46,51 @@ class Streams:
     ) -> Iterator[AsyncGenerator[bytes]]:
         """Give the stream of a job's events; it counts as open until the block ends."""
         self._check(key_id)
-        broadcaster = self._join(job_id)
         self._open[key_id] += 1
         try:
-            yield self._stream(broadcaster, after, again)
+            yield self._stream(job_id, after, again)
         finally:
             self._open -= Counter([key_id])
-            self._leave(job_id, broadcaster)
 
     def close(self) -> None:
         """End all streams, and let none begin."""
-        self._closing = True
-        for each in self._broadcasters.values():
-            each.close()
+        self._closing.set()
 
-    async def _stream(
-        self, broadcaster: EventBroadcaster, after: int, again: Again
-    ) -> AsyncGenerator[bytes]:
+    async def _stream(self, job_id: str, after: int, again: Again) -> AsyncGenerator[bytes]:
         # Half a heartbeat, so that every silence that is as long is one in which it is asked.
         patience = self._web.heartbeat / 2
-        due = time.monotonic() + patience
-        while not self._closing:
-            for event in broadcaster.encoded[after:]:
-                after += 1
-                yield event
-            if after < len(broadcaster.encoded):  # More came while these were sent.
-                continue
-            if broadcaster.over:
+        due = silent = time.monotonic()
+        while not self._closing.is_set():
+            found = await self._read(job_id, after)
+            for event in found:
+                after = event.number
+                yield _encoded(event)
+            if found and isinstance(found[-1].body, Ended):
                 return
-            news = await broadcaster.news(self._web.heartbeat)
-            if time.monotonic() >= due:
-                due = time.monotonic() + patience
+            now = time.monotonic()
+            if now >= due:
+                due = now + patience
                 if not await _admitted(again):
                     return
-            if not news:
+            if found:
+                silent = now
+                continue
+            if now - silent >= self._web.heartbeat:
+                silent = now
                 yield HEARTBEAT
+            await self._pause()
+
+    async def _pause(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closing.wait(), self._web.poll)
+
+    async def _read(self, job_id: str, after: int) -> tuple[JobEvent, ...]:
+        try:
+            return await run_in_threadpool(self._jobs.events, job_id, None, after=after)
+        except DatabaseUnavailable:
+            # Followers stay: whoever came again now would find the database gone as well.
+            log("Events cannot be read.", logging.WARNING, job=job_id)
+        return ()
 
     def _check(self, key_id: str) -> None:
         web = self._web
@@ -152,21 +101,6 @@ class Streams:
             if count >= most:
                 said = f"This {which} has {plural(count, 'event stream')} open, the maximum."
                 raise TooManyStreams(said, then)
-
-    def _join(self, job_id: str) -> EventBroadcaster:
-        found = self._broadcasters.get(job_id)
-        if found is None or found.broken:
-            found = EventBroadcaster(self._jobs, job_id, self._web.poll)
-            self._broadcasters[job_id] = found
-        found.followers += 1
-        return found
-
-    def _leave(self, job_id: str, broadcaster: EventBroadcaster) -> None:
-        broadcaster.followers -= 1
-        if not broadcaster.followers:
-            broadcaster.close()
-            if self._broadcasters.get(job_id) is broadcaster:
-                del self._broadcasters[job_id]
 
 
 def _encoded(event: JobEvent) -> bytes:

@@ -249,9 +249,7 @@ def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> Cl
         job_id=row.id, attempt=row.attempt + 1, devices=info.devices, worker=info.worker
     )
     found = row.digest and row.digest[:12]
-    taken = _taken(
-        row, token, lease_seconds, found or (info.workloads or {}).get(row.workload)
-    )
+    taken = _taken(row, token, lease_seconds, found or (info.workloads or {}).get(row.workload))
     # Whoever changes it at this moment may end between finding and taking it.
     if not advance(connection, row.id, State(row.state), taken, attempt=row.attempt):
         return None

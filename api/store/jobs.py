@@ -24,8 +24,8 @@ from autotune.api.states import State
 from autotune.api.store import code, reading
 from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
-from autotune.api.store.schema import check_schema, make
 from autotune.api.store.queue import waiting
+from autotune.api.store.schema import check_schema, make
 from autotune.api.store.tables import attempts, jobs
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there

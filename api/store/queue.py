@@ -161,7 +161,9 @@ def _needs(record: str | None) -> Needs:
 def _unserved_step(row: Row[Any]) -> Step:
     devices = "" if row.devices is None else f" on the devices {row.devices!r}"
     needs = f", {_needs(row.needs)}" if row.needs else ""
-    code = f"with the workload {row.workload!r}" if row.digest is None else "that runs uploaded code"
+    code = (
+        f"with the workload {row.workload!r}" if row.digest is None else "that runs uploaded code"
+    )
     reason = f"Waits for a worker {code}{devices}{needs}; none is there."
     columns: dict[str, Cell] = {"reason": reason}
     if row.state == State.QUEUED:

@@ -18,7 +18,12 @@ NUMBER = "0.2.0"
 STEPS: Mapping[str, tuple[str, Sequence[str]]] = {
     "0.1.0": (
         "0.2.0",
-        ("DROP TABLE labels", "ALTER TABLE workers ADD COLUMN takes_code BOOLEAN DEFAULT false", "ALTER TABLE jobs ADD COLUMN digest VARCHAR", "CREATE INDEX ix_jobs_digest ON jobs (digest)"),
+        (
+            "DROP TABLE labels",
+            "ALTER TABLE workers ADD COLUMN takes_code BOOLEAN DEFAULT false",
+            "ALTER TABLE jobs ADD COLUMN digest VARCHAR",
+            "CREATE INDEX ix_jobs_digest ON jobs (digest)",
+        ),
     ),
 }
 """What leads from an earlier number to the next: that, and statements. New tables need none."""

@@ -22,7 +22,9 @@ KEPT_SECONDS = 30 * 24 * 3600.0
 def seen(database: Database, info: WorkerInfo) -> None:
     """Note that a worker is there, and forget those that are gone for long."""
     values = {
-        **info.model_dump(mode="json", include={"devices", "machine", "engine", "labels", "takes_code"}),
+        **info.model_dump(
+            mode="json", include={"devices", "machine", "engine", "labels", "takes_code"}
+        ),
         "workloads": dict(sorted((info.workloads or {}).items())),
         "version": VERSION,
         "seen_at": Now(),

@@ -31,8 +31,8 @@ from autotune.api.states import State
 from autotune.api.store import attempts, code, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
-from autotune.api.store.schema import check_schema
 from autotune.api.store.queue import mark_unserved
+from autotune.api.store.schema import check_schema
 from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
 from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old, sweep
@@ -224,8 +224,7 @@ class Worker:
 
     def _finish(self, lease: Lease, outcome: JobOutcome) -> State:
         outcome = outcome.model_copy(update={"code_changed": self._is_edited(lease.claimed)})
-        state = lease.insist(lambda: attempts.finish(self._database, lease.token, outcome))
-        return state
+        return lease.insist(lambda: attempts.finish(self._database, lease.token, outcome))
 
     def _stuck(self, lease: Lease, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""

@@ -76,7 +76,7 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
     log(f"Follow it with: autotune watch {job.id} --url {url}")
 
 
-def _uploaded(  # noqa: PLR0913, PLR0917 - what `submit` takes
+def _uploaded(
     client: Client,
     folder: Path,
     model: str,

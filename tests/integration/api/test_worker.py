@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from sqlalchemy import select
 
 from autotune.api.events import Ended
-from autotune.api.failpoints import FAIL_AT, FAIL_FLAG, FailPoint
 from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.states import FINAL, State
@@ -21,6 +23,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import Job
 from autotune.api.work import processes
+from autotune.api.work.tuner import Tuner
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from benchmarks.service.site import Process, until
@@ -65,21 +68,40 @@ def check_done(jobs: Jobs, job: Job) -> Job:
     return ended
 
 
-@pytest.mark.parametrize("point", FailPoint)
+STEPS = [
+    *((attempts, each) for each in ("claim", "renew", "note_process", "record", "finish")),
+    *((Tuner, each) for each in ("go", "listen", "end")),
+]
+"""What a worker does durably, or with its process."""
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize(("owner", "name"), STEPS, ids=lambda each: getattr(each, "__name__", each))
 def test_a_crash_anywhere_loses_nothing(
     jobs: Jobs,
     asked: JobRequest,
     database: Database,
     settings: Settings,
-    start_worker: Start,
-    point: FailPoint,
+    owner: Any,
+    name: str,
+    *,
+    after: bool,
 ) -> None:
-    """Whatever dies by SIGKILL at whatever step, the job ends once, with all its trials."""
+    """A worker dies by SIGKILL at whatever step; the job ends once, with all its trials."""
     job = jobs.submit(asked, "me")
-    flag = settings.data.parent / "died"
-    first = start_worker(**{FAIL_AT: point, FAIL_FLAG: str(flag)})
-    until(flag.exists)
-    until(lambda: first.poll() is not None or jobs.get(job.id, None).state in FINAL)
+    pid = os.fork()
+    if pid == 0:
+        real = getattr(owner, name)
+
+        def dying(*given: Any, **named: Any) -> None:
+            if after:
+                real(*given, **named)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        setattr(owner, name, dying)
+        Worker(Database(settings.database_url), settings, adopts=True).run_one()
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
     second = Worker(database, settings)
     if jobs.get(job.id, None).state not in FINAL:
         until(second.run_one)
