@@ -69,7 +69,11 @@ TIMED = SMALL.model_copy(update={"fit": FIT, "own_step_seconds": 0.02})
         (SMALL, {"epochs": 5}, "has 5 epochs of 10,000 examples, as you say."),
         (SMALL, {"train_for": "6h"}, "takes 6 h by your own settings, as you say."),
         (SMALL, {"train_for": "1s"}, "shorter than a single trial, so a search saves no time."),
-        (TIMED, {}, "20 epochs of 10,000 examples, as the script says. Its first steps tell that it"),
+        (
+            TIMED,
+            {},
+            "20 epochs of 10,000 examples, as the script says. Its first steps tell that it",
+        ),
         (TIMED, {}, "it takes about 2 min by your own settings, or half or twice that;"),
         (TIMED, {}, "a callback may end it before."),
     ],
