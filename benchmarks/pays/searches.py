@@ -88,10 +88,9 @@ def without_search(
 def optunas(
     name: str, case: Case, seed: int, beside: Times
 ) -> Iterator[tuple[str, Sequence[float], Found]]:
-    """Yield what a sampler of Optuna finds in the time of the judged search, in fixed ones, and
-    until it is terminated.
+    """Yield what a sampler of Optuna finds in the same time, in fixed ones, and unbounded.
 
-    One search is all of them, because it is not told its budget.
+    The last is until it is terminated. One search is all of them: it is not told its budget.
     """
     began = time.process_time()
     meter = Meter(case.world, LONGEST, seed, case.batch)
