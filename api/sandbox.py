@@ -109,7 +109,7 @@ def _size(folder: Path) -> int:
 
 def _command(settings: Settings) -> list[str]:
     given = [
-        *("bwrap", "--unshare-all", "--die-with-parent", "--hostname", "sandbox"),
+        *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
         *("--ro-bind", "/usr", "/usr"),
     ]
     for each in map(Path, _SYSTEM):

@@ -106,6 +106,8 @@ def create_job(
     """
     if request.priority > 0:
         key.require(Scope.ADMIN)
+    if request.program is not None:
+        key.require(Scope.CODE)
     job = here.jobs.submit(request, key.project, idempotency_key, key.id)
     response.headers["Location"] = job.url
     return job

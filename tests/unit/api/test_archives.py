@@ -7,6 +7,7 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -168,10 +169,8 @@ def test_a_damaged_archive_is_read_or_refused(
     content = bytearray(archive.read_bytes())
     content[at % len(content)] = byte
     archive.write_bytes(content)
-    try:
-        read(archive, FEW)
-    except (BadArchive, CodeTooLarge) as exc:
-        assert exc.next_step
+    with suppress(BadArchive, CodeTooLarge):
+        assert read(archive, FEW).files == 1
 
 
 def test_what_the_client_packs_the_service_reads(tmp_path: Path) -> None:
