@@ -172,8 +172,8 @@ class Supervision:
             return None
         began = time.monotonic()
         use = self._tuner.use()
-        # Looking takes longer the more there is; it must not take all the time.
-        self._watched = time.monotonic() + max(_WATCH_SECONDS, 20 * (time.monotonic() - began))
+        # Looking takes longer the more there is, and disturbs what is measured.
+        self._watched = time.monotonic() + max(_WATCH_SECONDS, 100 * (time.monotonic() - began))
         if use is None:
             return None
         most = self._limits
