@@ -50,7 +50,7 @@ def refusal(settings: Settings) -> str | None:
     """Return why this host runs no uploaded code, in a few words; None where it can."""
     if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
-    command = [*_command(settings), "--", sys.executable, "-c", "import autotune.api.sandbox"]
+    command = [*_command(settings), "--", sys.executable, "-c", "import autotune"]
     try:
         done = subprocess.run(
             command, env=variables({}), capture_output=True, timeout=_SECONDS, check=False
