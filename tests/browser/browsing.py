@@ -95,18 +95,6 @@ def _first_key(shown: str) -> str:
 
 
 @contextmanager
-def showing(command: Path, *folders: Path) -> Iterator[str]:
-    """Give the address at which `autotune ui` shows results."""
-    words = [command, "ui", *folders, "--port", "0"]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout
-            yield process.stdout.readline().split()[0]
-        finally:
-            process.kill()
-
-
-@contextmanager
 def opening(browser: Browser, host: str = "", **settings: object) -> Iterator[Open]:
     """Give what opens blank pages; at the end none may have complained of an error.
 
@@ -160,14 +148,16 @@ def sign_in(page: Page, key: str) -> None:
     expect(page.get_by_role("button", name="Sign out")).to_be_visible()
 
 
+ASK = """asked => fetch("/v1/tunings", {
+  method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(asked),
+}).then((answer) => answer.json())"""
+
+
 def start(page: Page, trials: str = "14", filters: str = "48") -> None:
-    page.get_by_role("radio", name="digits").check()
-    page.get_by_label("filters").fill(filters)
-    page.get_by_label("Budget").fill("2min")
-    page.get_by_label("Search space").select_option("cpu")
-    page.get_by_text("Limits and constraints").click()
-    page.get_by_label("Max trials").fill(trials)
-    page.get_by_role("button", name="Start").click()
+    """Ask for a job as the page's reader, and open it."""
+    asked = {"workload": "digits", "params": {"filters": int(filters)}, "max_trials": int(trials)}
+    made = page.evaluate(ASK, {**asked, "budget": "2min", "space": "cpu"})
+    page.goto(f"/tunings/{made['id']}")
     expect(page.get_by_role("heading", level=1)).to_contain_text("digits")
 
 

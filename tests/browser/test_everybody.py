@@ -56,23 +56,11 @@ def reach(page: Page, wanted: Locator) -> None:
     pytest.fail(f"{wanted} is not reached")
 
 
-def write(page: Page, label: str, text: str) -> None:
-    reach(page, page.get_by_label(label))
-    page.keyboard.press("Control+A")
-    page.keyboard.type(text)
-
-
-def test_a_job_is_started_and_cancelled_by_the_keyboard_alone(signed_in: Open) -> None:
+def test_a_job_is_found_and_cancelled_by_the_keyboard_alone(signed_in: Open) -> None:
     page = signed_in()
-    reach(page, page.get_by_role("radio", name="digits"))
-    write(page, "filters", LASTING)
-    write(page, "Budget", "2min")
-    reach(page, page.get_by_label("Search space"))
-    page.keyboard.type("cpu")
-    reach(page, page.get_by_text("Limits and constraints"))
-    page.keyboard.press("Enter")
-    write(page, "Max trials", "500")
-    reach(page, page.get_by_role("button", name="Start"))
+    start(page, trials="500", filters=LASTING)
+    page.goto("/")
+    reach(page, page.locator("a.job").first)
     page.keyboard.press("Enter")
     expect(page.locator(".badge.running")).to_be_visible()
     expect(page.get_by_text(f"filters={LASTING}")).to_be_visible()

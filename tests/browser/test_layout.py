@@ -21,7 +21,7 @@ from .browsing import (
 
 PAGES = {
     "list": "/",
-    "list-by-label": "/?label=team:vision",
+    "list-by-workload": "/?workload=digits",
     "list-odd": "/?odd=1",
     "workers": "/workers",
     "sign-in": "/sign-in",
@@ -63,8 +63,6 @@ def test_a_page_is_laid_out(page: Page, jobs: dict[str, str], name: str) -> None
     """No scrolling sideways, no field as high as a drawing, no text cut off, no broken word."""
     page.goto({**PAGES, **jobs}[name])
     unfold(page)
-    for each in page.get_by_role("radio").all():
-        each.check()
     looks_right(page, name)
     assert violations(page) == []
 

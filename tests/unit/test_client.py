@@ -99,7 +99,7 @@ def test_a_request_says_what_was_asked_for() -> None:
     service = Service(*(httpx.Response(202, json=QUEUED) for _ in range(3)))
     options = SearchOptions(max_trials=5)
     job = service.client.submit("digits", {"filters": 64}, budget="90s", options=options)
-    asked = {"needs": {"kind": "H100", "labels": ["fast"]}, "priority": -2, "labels": {"team": "v"}}
+    asked = {"needs": {"kind": "H100", "labels": ["fast"]}, "priority": -2}
     for needs in (Needs(kind="H100", labels=("fast",)), asked["needs"]):
         service.client.submit("digits", **{**asked, "needs": needs})
     assert service.asked[0].headers["authorization"] == "Bearer secret"
@@ -115,7 +115,7 @@ def test_a_request_says_what_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "told"), [({"needs": {"gpus": 2}}, "gpus"), ({"labels": {"a:b": "c"}}, "labels")]
+    ("asked", "told"), [({"needs": {"gpus": 2}}, "gpus"), ({"epochs": 0}, "epochs")]
 )
 def test_what_no_service_takes_is_refused_here(asked: dict[str, Any], told: str) -> None:
     service = Service()
@@ -128,15 +128,13 @@ def test_jobs_are_listed_over_all_pages() -> None:
     """Each page is asked for once the one before is used up."""
     pages = [{"tunings": [DONE], "next": DONE["id"]}, {"tunings": [QUEUED], "next": None}]
     service = Service(*(httpx.Response(200, json=each) for each in pages))
-    labels = {"team": "vision", "run": "7"}
-    found = service.client.jobs("done", "queued", labels=labels, workload="digits")
+    found = service.client.jobs("done", "queued", workload="digits")
     assert next(found).state == "done"
     assert len(service.asked) == 1
     assert [each.state for each in found] == ["queued"]
     asked = [each.url.params.multi_items() for each in service.asked]
     states = [("state", "done"), ("state", "queued")]
     assert [each for each in asked[0] if each[0] == "state"] == states
-    assert service.asked[0].url.params.get_list("label") == ["run:7", "team:vision"]
     assert {*asked[1]} - {*asked[0]} == {("before", DONE["id"])}
     assert dict(asked[0])["workload"] == "digits"
 

@@ -35,7 +35,7 @@ def test_help_names_every_command_and_exit_code() -> None:
 
 def test_every_command_that_tells_something_tells_it_as_json() -> None:
     """The others print a program, a file's name, a sentence, YAML, or nothing."""
-    silent = {"run", "script", "report", "ui", "spaces", "serve", "database"}
+    silent = {"run", "script", "report", "spaces", "serve", "database"}
     silent |= {"revoke", "drain", "resume"}
     groups = {each.name: each.typer_instance for each in app.registered_groups}
     found = {

@@ -97,7 +97,7 @@ def test_a_service_that_cannot_start_makes_no_key(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     "words",
     [
-        *("serve", "serve api", "database", "ui", "keys create ci", "keys list", "keys revoke x"),
+        *("serve", "serve api", "database", "keys create ci", "keys list", "keys revoke x"),
         *("workers list", "workers drain x", "workers resume x"),
     ],
 )

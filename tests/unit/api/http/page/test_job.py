@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from html import unescape
@@ -50,17 +49,6 @@ def test_a_running_job_tells_its_phase_and_trial(
     assert "one device, examples per second" in page
     assert 'class="mark alone"' in page
     assert "<progress " in page
-
-
-def test_jobs_are_compared(client: TestClient, done: Job) -> None:
-    again = client.post("/v1/tunings", json={"workload": "digits"}).json()["id"]
-    page = client.get(f"/compare?job={done.id}&job={again}").text
-    found = re.search(r"data-history>(.*?)</script>", page)
-    shown = [(each["label"], each["chosen"]) for each in json.loads(found[1])]
-    assert shown == [(done.id, [0]), (again, [])]
-    assert "1.20 (1.10 to 1.30)" in page
-    assert client.get(f"/compare?job={'0' * 24}").status_code == 404
-    assert "Select two or more" in client.get("/compare").text
 
 
 def test_a_job_tells_the_code_that_it_measured(

@@ -34,7 +34,6 @@ def test_nothing_is_inline(path: Path) -> None:
         "/sign-in",
         "/workers",
         "/tunings/{}",
-        "/compare?job={}",
         "/?state=odd",
         f"/tunings/{'0' * 24}",
     ],
