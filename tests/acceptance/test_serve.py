@@ -64,12 +64,14 @@ class Serving:
         return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
 
 
-def start(project: Path, *options: str) -> tuple[subprocess.Popen[str], Path]:
+def start(
+    project: Path, *options: str, engine: str = "serving:engine"
+) -> tuple[subprocess.Popen[str], Path]:
     log = project / "service.log"
     variables = {
         **PATH,
         "PYTHONUNBUFFERED": "1",
-        "AUTOTUNE_SERVICE_ENGINE": "serving:engine",
+        "AUTOTUNE_SERVICE_ENGINE": engine,
         "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "poll": 0.3}),
     }
     with log.open("ab") as errors:
@@ -93,9 +95,11 @@ def told(process: subprocess.Popen[str], pattern: str) -> str:
 
 
 @contextmanager
-def running(project: Path, *options: str, key_file: Path | None = None) -> Iterator[Serving]:
+def running(
+    project: Path, *options: str, key_file: Path | None = None, engine: str = "serving:engine"
+) -> Iterator[Serving]:
     """Give a service at its first start, or at a later one, whose key is known."""
-    process, log = start(project, *options)
+    process, log = start(project, *options, engine=engine)
     try:
         address = told(process, r"(http://127\.0\.0\.1:\d+)")
         key_file = key_file or project / told(process, r"First API key .*: in (.+);")
