@@ -1,4 +1,4 @@
-"""A script of one's own through the service: sent, tuned in a sandbox by real TensorFlow, fetched."""
+"""A script of one's own through the service: sent, tuned in a sandbox, fetched."""
 
 from __future__ import annotations
 
