@@ -101,3 +101,26 @@ def test_a_file_that_others_could_read_is_closed_to_them(tmp_path: Path) -> None
     open_database(settings).close()
     assert [each.stat().st_mode & 0o007 for each in made] == [0, 0, 0]
     database.close()
+
+
+def test_a_folder_of_jobs_without_their_database_gets_no_new_one(tmp_path: Path) -> None:
+    """A new one would hand out a new first key, and know nothing of the jobs."""
+    (tmp_path / "jobs" / "a").mkdir(parents=True)
+    with pytest.raises(SettingsError, match="holds jobs, but their database") as raised:
+        open_database(load_settings(data=tmp_path))
+    assert "Put it back" in raised.value.next_step
+    assert [each.name for each in tmp_path.iterdir()] == ["jobs"]
+
+
+def test_a_reader_waits_a_second_at_most(tmp_path: Path) -> None:
+    """While another process holds the whole file, as one that converts it does."""
+    open_database(load_settings(data=tmp_path)).close()
+    database = Database(f"sqlite:///{tmp_path / 'service.db'}")
+    with closing(sqlite3.connect(tmp_path / "service.db", isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        began = time.monotonic()
+        with pytest.raises(DatabaseUnavailable), database.reading():
+            pytest.fail("it was read")
+        assert time.monotonic() - began < 8
+    database.close()

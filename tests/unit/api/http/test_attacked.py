@@ -1,0 +1,142 @@
+"""What an attack on a running service has found, each as it must be answered."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Thread
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from starlette.testclient import TestClient
+
+from autotune.api.http import app as server
+from autotune.api.http.app import Impatient
+from autotune.api.settings import Settings
+from autotune.api.work.messages import GaveUp
+from autotune.api.work.tuner import LONGEST_LINE, _read
+from tests.waiting import until
+
+DEAREST = ("/openapi.json", "/docs/files/swagger-ui-bundle.js", "/docs", "/sign-in")
+"""Answers to whoever has no key that are more than a sentence."""
+
+
+@pytest.mark.parametrize("packed", ["gzip", "identity"])
+def test_nothing_without_a_key_costs_much(anybody: TestClient, packed: str) -> None:
+    """In processor time, at most three times as much as the question whether the service lives."""
+
+    def cost(path: str) -> float:
+        spent = []
+        for _ in range(15):
+            began = time.process_time()
+            anybody.get(path, headers={"Accept-Encoding": packed}).read()
+            spent.append(time.process_time() - began)
+        return min(spent)
+
+    alive = cost("/healthz")
+    # Reading a megabyte costs the client of this test some milliseconds, too.
+    assert {path: cost(path) / alive < 3 + 0.01 / alive for path in DEAREST} == dict.fromkeys(
+        DEAREST, True
+    )
+
+
+@contextmanager
+def listening(application: FastAPI) -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        config = uvicorn.Config(application, http=Impatient, log_config=None, lifespan="off")
+        running = uvicorn.Server(config)
+        thread = Thread(target=lambda: asyncio.run(running.serve([bound])))
+        thread.start()
+        until(lambda: running.started)
+        try:
+            yield bound
+        finally:
+            running.should_exit = True
+            thread.join()
+
+
+def test_a_connection_that_asks_nothing_ends(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that sends a head without an end; whoever asks in time is answered."""
+    monkeypatch.setattr(server, "HEAD_SECONDS", 0.3)
+    with listening(app) as bound:
+        where = bound.getsockname()
+        for sent in (b"", b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX: "):
+            with socket.create_connection(where, timeout=30) as idle:
+                idle.sendall(sent)
+                assert idle.recv(100) == b""
+        with socket.create_connection(where, timeout=30) as quick:
+            quick.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert quick.recv(100).startswith(b"HTTP/1.1 200")
+
+
+def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_read(app: FastAPI) -> None:
+    two = b"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n"
+    behind = b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with listening(app) as bound, socket.create_connection(bound.getsockname(), 30) as sent:
+        sent.sendall(b"POST /v1/tunings HTTP/1.1\r\nHost: localhost\r\n" + two + b"\r\n" + behind)
+        answer = b""
+        with suppress(ConnectionError):
+            while part := sent.recv(4096):
+                answer += part
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.count(b"HTTP/1.1") == 1
+
+
+def test_metrics_tell_counts_alone(client: TestClient) -> None:
+    """Neither whose jobs wait nor what for."""
+    needs = {"kind": "H100", "labels": ["rack=7"]}
+    made = client.post("/v1/tunings", json={"workload": "digits", "needs": needs})
+    assert made.status_code == 202, made.text
+    text = client.get("/metrics").text
+    assert "autotune_jobs_unserved 1.0" in text
+    assert "rack" not in text
+    assert "H100" not in text
+
+
+@pytest.mark.parametrize("line", [b"", b"odd", b"{}", b'{"kind": "found"}', b"[" * 100_000])
+def test_an_odd_line_of_a_search_ends_it_with_a_reason(line: bytes) -> None:
+    (found,) = _read([line, b"never read"], 0)
+    assert isinstance(found, GaveUp)
+    assert "written into" in found.reason
+
+
+def test_a_line_without_an_end_ends_it_too() -> None:
+    assert not [*_read([], LONGEST_LINE)]
+    assert len([*_read([], LONGEST_LINE + 1)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"params": {"filters": "a\nb"}}, "printable characters"),
+        ({"params": {"filters": [1]}}, "valid string"),
+        ({"space": {"axes": 3}}, "axes"),
+        ({"space": "a\x1bb"}, "search space"),
+    ],
+)
+def test_a_mistake_is_told_of_what_was_meant(
+    client: TestClient, asked: dict[str, Any], words: str
+) -> None:
+    answer = client.post("/v1/tunings", json={"workload": "digits", **asked})
+    assert answer.status_code == 422
+    assert words in answer.json()["detail"]
+
+
+def test_a_database_that_was_removed_is_told_at_once(
+    client: TestClient, settings: Settings
+) -> None:
+    """Nothing is accepted that would be lost."""
+    file = settings.data / "service.db"
+    file.rename(file.with_suffix(".away"))
+    for answer in (client.get("/readyz"), client.post("/v1/tunings", json={"workload": "digits"})):
+        assert (answer.status_code, answer.json()["code"]) == (503, "database-unavailable")
+        assert "removed or replaced" in answer.json()["detail"]
+    file.write_bytes(b"")
+    assert client.get("/readyz").status_code == 503
+    file.with_suffix(".away").replace(file)
+    assert client.get("/readyz").status_code == 200
