@@ -6,10 +6,12 @@ that nothing that is unpacked can lead out of its folder.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import mmap
 import stat
+import struct
 import tarfile
 import tempfile
 import zipfile
@@ -31,7 +33,7 @@ _ZIPPED = b"PK\x01\x02"
 """Begins each entry of a zip's directory."""
 _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError),
-    *(NotImplementedError, RuntimeError, ValueError, UnicodeError, OverflowError),
+    *(NotImplementedError, RuntimeError, ValueError, UnicodeError, OverflowError, struct.error),
 )
 """What the readers raise for what is no archive, is cut, encrypted, or packed in another way."""
 
@@ -71,24 +73,35 @@ def read(archive: Path, limits: Limits, into: Path | None = None) -> Contents:
         with _entries(archive, limits) as entries:
             for each in entries:
                 path = _path(each)
+                if path in seen or seen.intersection(path.parents):
+                    raise _twice(path)
                 if each.folder:
                     folders.add(path)
                     continue
-                if path in seen:
-                    raise BadArchive(f"The archive has {_shown(path)} twice.", "Pack it once.")
+                if path in folders:
+                    raise _twice(path)
                 seen.add(path)
                 folders.update(path.parents)
                 total += each.size
                 _check(len(seen), total, limits)
                 _copy(each, into and into / path)
     except _DAMAGED as exc:
-        why = type(exc).__name__
-        raise BadArchive(f"The archive cannot be read ({why}).", "Pack and send it again.") from exc
-    if both := seen & folders:
-        raise BadArchive(f"{_shown(min(both))} is a file and a folder.", "Rename one of them.")
+        raise _damaged(exc) from exc
+    except OSError as exc:
+        if exc.errno == errno.EINVAL:  # It sought before the archive's start.
+            raise _damaged(exc) from exc
+        raise
     if not seen:
         raise BadArchive("The archive holds no file.", "Pack the folder of the program.")
     return Contents(len(seen), total)
+
+
+def _damaged(error: Exception) -> BadArchive:
+    return BadArchive(f"The archive cannot be read ({type(error).__name__}).", "Pack it again.")
+
+
+def _twice(path: PurePosixPath) -> BadArchive:
+    return BadArchive(f"The archive has {_shown(path)} twice.", "Pack a folder as it is.")
 
 
 def _check(files: int, total: int, limits: Limits) -> None:

@@ -87,6 +87,9 @@ def _chosen(folder: Path) -> Iterator[Path]:
 
 def _tracked(folder: Path) -> list[str]:
     """Return what git tracks or would track there; nothing where there is no git."""
+    top = folder.resolve()
+    if not any((each / ".git").exists() for each in (top, *top.parents)):
+        return []
     try:
         found = subprocess.run(_GIT, cwd=folder, capture_output=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):

@@ -124,6 +124,7 @@ class Database:
         try:
             with _translated(), engine.begin() as connection:
                 yield connection
+            self._check_file()
         finally:
             engine.dispose()
 

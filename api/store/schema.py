@@ -42,7 +42,7 @@ def make(database: Database) -> None:
 def migrate(database: Database) -> None:
     with database.migrating() as connection:
         lock(connection, "schema")
-        found = _number(connection)
+        found = _number(connection) or ""
         if found in STEPS:
             while found in STEPS:
                 found, statements = STEPS[found]

@@ -56,7 +56,14 @@ INSPECT_SECONDS = 60.0
 class Worker:
     """Runs jobs, one at a time. To be used by one thread, which lives as long as it."""
 
-    def __init__(self, database: Database, settings: Settings, *, adopts: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        settings: Settings,
+        *,
+        adopts: bool = False,
+        takes_code: bool = False,
+    ) -> None:
         self._database = database
         self._settings = settings
         self._registry = settings.registry()
@@ -72,10 +79,7 @@ class Worker:
         self._inspection = Inspection(settings, self._devices, database)
         self._inspect_if_due = at_most_every(INSPECT_SECONDS, self._inspection.inspect)
         self._shown: WorkerInfo | None = None
-        refused = sandbox.refusal(settings)
-        self._takes_code = refused is None
-        if refused:
-            log("This worker runs no uploaded code.", why=refused)
+        self._takes_code = takes_code
 
     def stop(self) -> None:
         """Let go of the job at hand, and end; may be called from a signal's handler."""
@@ -248,8 +252,11 @@ def main(file: Path | None = None) -> None:
     os.umask(PRIVATE)
     if settings.isolation is Isolation.REQUIRED:
         isolation.check()
+    refused = sandbox.refusal(settings)
+    if refused:
+        log("This worker runs no uploaded code.", why=refused)
     processes.adopt_orphans()
-    worker = Worker(open_database(settings), settings, adopts=True)
+    worker = Worker(open_database(settings), settings, adopts=True, takes_code=not refused)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.stop())
     worker.run()

@@ -107,7 +107,7 @@ HOSTILE: dict[str, Make] = {
     "empty": raw(b""),
     "text": raw(b"import keras\n" * 100),
     "cut": cut(tar(entry("a", RANDOM))),
-    "cut tar": cut(tar(entry("a", RANDOM), mode="w")),
+    "cut tar": cut(tar(entry("a", RANDOM), mode="w"), 0.2),
     "cut zip": cut(zipped(a=RANDOM)),
     "zip link": linked_zip,
     "zip climbs": zipped(**{"../x": b"1"}),

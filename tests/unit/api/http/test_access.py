@@ -22,7 +22,7 @@ from autotune.api.store.database import Database
 from autotune.api.values import LOCAL_PROJECT, Job
 
 JOB = f"/tunings/{'0' * 24}"
-PAGES = ("/", "/compare", "/workers", "/sign-out", JOB, f"{JOB}/repeat")
+PAGES = ("/", "/workers", "/sign-out", JOB)
 Serve = Callable[..., FastAPI]
 METHODS = ("GET", "POST", "DELETE", "ODD")
 

@@ -115,7 +115,7 @@ def test_a_line_without_an_end_ends_it_too() -> None:
     [
         ({"params": {"filters": "a\nb"}}, "printable characters"),
         ({"params": {"filters": [1]}}, "valid string"),
-        ({"space": {"axes": 3}}, "axes"),
+        ({"space": {"axes": 3, "strategies": ["one_device"]}}, "axes"),
         ({"space": "a\x1bb"}, "search space"),
     ],
 )

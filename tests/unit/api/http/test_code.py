@@ -121,11 +121,11 @@ def test_large_bodies_are_for_code_alone(serve: Any, settings: Settings, project
 
 
 def test_a_project_keeps_so_much_code(serve: Any, settings: Settings, tmp_path: Path) -> None:
-    quotas = Quotas(code=1024)
+    quotas = Quotas(code=1200)
     app = serve(settings.model_copy(update={"quotas": quotas}), keys=False)
     answers = []
     with TestClient(app, base_url="http://localhost") as client:
-        for number in range(9):
+        for number in range(20):
             folder = tmp_path / f"{number}"
             folder.mkdir()
             (folder / "a.py").write_text(f"{number}")

@@ -165,12 +165,3 @@ def test_a_list_is_narrowed_down(client: TestClient, done: Job) -> None:
     assert found(workload="other") == []
     for odd in ({"verdict": "maybe"}, {"workload": "\0"}, {"label": "team"}):
         assert client.get("/v1/tunings", params=odd).status_code == 422
-
-
-def test_labels_are_shown_and_listed_by(client: TestClient) -> None:
-    labels = {"team": "vision", "run": "a:b=c"}
-    made = client.post("/v1/tunings", json={"workload": "digits", "labels": labels}).json()
-    assert made["labels"] == labels
-    for query, count in ((["run:a:b=c", "team:vision"], 1), (["team:audio"], 0)):
-        found = client.get("/v1/tunings", params={"label": query}).json()["tunings"]
-        assert [each["id"] for each in found] == [made["id"]] * count

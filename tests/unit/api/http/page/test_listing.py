@@ -57,7 +57,7 @@ def test_a_narrowed_list_stays_so_on_its_other_pages(client: TestClient, done: J
 
 def test_only_a_list_that_will_change_is_looked_at_again(browser: TestClient) -> None:
     assert "data-poll" not in browser.get("/").text
-    browser.post("/", data={"workload": "digits"})
+    browser.post("/v1/tunings", json={"workload": "digits"})
     assert "data-poll" in browser.get("/").text
 
 
