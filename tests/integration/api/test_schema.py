@@ -45,6 +45,8 @@ def test_an_earlier_database_is_migrated_by_its_command_alone(database: Database
             "DROP TABLE code",
             "CREATE TABLE labels (seq INTEGER)",
             "ALTER TABLE workers DROP COLUMN takes_code",
+            "DROP INDEX ix_jobs_digest",
+            "ALTER TABLE jobs DROP COLUMN digest",
             "UPDATE autotune_version SET version_num = '0.1.0'",
         ):
             connection.exec_driver_sql(each)
