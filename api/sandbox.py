@@ -8,6 +8,7 @@ their own, and end with the worker, however that ends.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -34,6 +35,7 @@ _FAMILIES = ("CUDA_", "NVIDIA_", "NCCL_", "TF_")
 _PARTS = ("autotune", "autotune.api", "autotune.search_spaces")
 _GPUS = ("nvidia*", "dri", "kfd")
 _SECONDS = 20.0
+_TRIED = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); import autotune"
 
 
 class Use(NamedTuple):
@@ -50,7 +52,7 @@ def refusal(settings: Settings) -> str | None:
     """Return why this host runs no uploaded code, in a few words; None where it can."""
     if shutil.which("bwrap") is None:
         return "bubblewrap (bwrap) is not installed"
-    command = [*_command(settings), "--", sys.executable, "-c", "import autotune"]
+    command = [*_command(settings), "--", sys.executable, "-c", _TRIED, json.dumps(sys.path)]
     try:
         done = subprocess.run(
             command, env=variables({}), capture_output=True, timeout=_SECONDS, check=False
@@ -110,6 +112,7 @@ def _size(folder: Path) -> int:
 def _command(settings: Settings) -> list[str]:
     given = [
         *("bwrap", "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent"),
+        *("--cap-drop", "ALL"),
         *("--ro-bind", "/usr", "/usr"),
     ]
     for each in map(Path, _SYSTEM):

@@ -28,7 +28,8 @@ def tried(action):
         return str(action())[:200]
     except BaseException as exc:
         return type(exc).__name__
-out, data, port = sys.argv[1:]
+out, data, port, paths = sys.argv[1:]
+sys.path[:] = json.loads(paths)
 print(json.dumps({
     "data": tried(lambda: os.listdir(data)),
     "secret": tried(lambda: pathlib.Path(data, "first-key").read_text()),
@@ -47,6 +48,8 @@ print(json.dumps({
     "import": tried(lambda: __import__("autotune").__name__),
 }))
 """
+
+PATHS = json.dumps([each for each in sys.path if each])
 
 
 @pytest.fixture
@@ -76,7 +79,7 @@ def test_a_program_finds_nothing_of_the_service(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     with tempfile.NamedTemporaryFile() as file, socket.create_server(("127.0.0.1", 0)) as listening:
         own, port = Path(file.name), str(listening.getsockname()[1])
-        done = run(settings, place, PROBE, str(place["out"]), str(settings.data), port)
+        done = run(settings, place, PROBE, str(place["out"]), str(settings.data), port, PATHS)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["data"] == "['jobs']"  # The way to its own folder.
@@ -145,7 +148,7 @@ def test_its_settings_and_data_are_hidden_within_what_it_may_read(
     file.write_text("secret")
     code = settings.code.model_copy(update={"folders": (tmp_path,)})
     around = settings.model_copy(update={"code": code, "file": file})
-    words = (str(place["out"]), str(settings.data), "1")
+    words = (str(place["out"]), str(settings.data), "1", PATHS)
     found = json.loads(run(around, place, PROBE, *words).stdout)
     assert found["secret"] == "FileNotFoundError"  # noqa: S105 - none
     done = run(around, place, f"print(open('{file}').read())")
