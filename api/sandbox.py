@@ -23,8 +23,8 @@ import psutil
 from autotune.api.settings import Settings
 from autotune.engine.lock import shared_file
 
-CODE = "/code"
-"""Where the program lies in a sandbox."""
+CODE = "/job/code"
+"""Where the program lies in a sandbox, with nothing beside it."""
 HOME = "/tmp"  # noqa: S108 - a folder of its own, in memory
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
 _OF_ETC = ("alternatives", "ld.so.cache", "localtime", "nsswitch.conf", "OpenCL")

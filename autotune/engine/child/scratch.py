@@ -53,7 +53,9 @@ def working_copy(*kept: Path) -> Iterator[Copy]:
     copy = scratch / (original.name or "work")
     copy.mkdir()
     _fill(copy, original, MOST_ENTRIES)
-    _fill(scratch, original.parent, MOST_BESIDE, without=original)
+    # Beside a folder of the root, such as the /app of a container, lies the system.
+    beside = 0 if original.parent == Path(original.anchor) else MOST_BESIDE
+    _fill(scratch, original.parent, beside, without=original)
     guard = Guard(original, (scratch, Path(tempfile.gettempdir()).resolve(), *kept))
     sys.addaudithook(guard.hear)
     os.chdir(copy)

@@ -94,3 +94,16 @@ def test_a_folder_that_is_kept_may_be_written(here: Path) -> None:
     """The trial's own lies there."""
     with working_copy(here / "data"):
         (here / "data" / "events").write_text("")
+
+
+def test_beside_a_folder_of_the_root_nothing_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the /app of a container; there lie /proc and the system."""
+    filled: dict[Path, int] = {}
+    monkeypatch.setattr(
+        scratch, "_fill", lambda _, original, most, **__: filled.update({original: most})
+    )
+    monkeypatch.setattr(scratch.os, "chdir", lambda _: None)
+    monkeypatch.setattr(scratch.sys, "addaudithook", lambda _: None)
+    monkeypatch.setattr(Path, "cwd", lambda: Path("/app"))
+    with working_copy():
+        assert filled == {Path("/app"): scratch.MOST_ENTRIES, Path("/"): 0}
