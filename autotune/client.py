@@ -9,7 +9,7 @@ import math
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -35,7 +35,7 @@ from autotune.api.values import (
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions, options_from
-from autotune.packing import Packed, packed
+from autotune.packing import packed
 from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
 from autotune.text import cleaned
@@ -158,7 +158,8 @@ class Client:
         arguments: Sequence[str] = (),
         fit: str | None = None,
         dataset_params: Mapping[str, Scalar] | None = None,
-        folder: str | Path | Packed = ".",
+        folder: str | Path = ".",
+        notify: Callable[[str], None] | None = None,
     ) -> Program:
         """Upload a folder, unless the service has the same, and name what of it is tuned.
 
@@ -168,16 +169,19 @@ class Client:
             arguments: What stands behind the script on its command line.
             fit: Which `fit` of the script is tuned, where there are several.
             dataset_params: Arguments of the dataset function.
-            folder: The folder, or what `autotune.packing.packed` has made of it.
+            folder: The folder.
+            notify: Is told what is sent, as a sentence, before it is; None tells nobody.
 
         Raises:
             UsageError: The folder is too large, or cannot be read.
             ServiceError: The service refuses the code.
         """
-        code = folder if isinstance(folder, Packed) else packed(Path(folder))
+        code = packed(Path(folder))
         try:
             self._ask("GET", f"/v1/code/{code.digest}", CodeAnswer)
         except NotFound:
+            if notify is not None:
+                notify(f"Sending {code}.")
             sent = {"content": code.archive, "headers": {"Content-Type": "application/gzip"}}
             self._ask("PUT", f"/v1/code/{code.digest}", CodeAnswer, **sent)
         return Program(

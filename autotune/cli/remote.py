@@ -85,19 +85,16 @@ def _uploaded(
     dataset_arg: list[str] | None,
 ) -> Program:
     """Upload a folder, having told what is sent."""
-    from autotune.packing import packed
     from autotune.workload import is_script
 
     params = take.pairs(dataset_arg, "--dataset-arg")
     with chdir(_folder(folder)):
         # Read here, as in `tune`: a mistake is told before anything is sent.
         take.subject(model, behind, fit)
-        found = packed(Path())
-    log(f"Sending {found}.")
     what: dict[str, Any] = (
         {"arguments": behind, "fit": fit} if is_script(model) else {"dataset": behind[0]}
     )
-    return client.upload(model, **what, dataset_params=params, folder=found)
+    return client.upload(model, **what, dataset_params=params, folder=folder, notify=log)
 
 
 def _folder(folder: Path) -> Path:
