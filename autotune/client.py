@@ -150,7 +150,7 @@ class Client:
         body = JobRequest(**asked).model_dump_json(exclude_defaults=True)
         return self._ask("POST", "/v1/tunings", Job, content=body, headers=headers)
 
-    def upload(
+    def upload(  # noqa: PLR0913 - what `tune` takes
         self,
         model: str,
         dataset: str = "",
