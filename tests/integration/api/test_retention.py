@@ -51,7 +51,7 @@ def tidy(database: Database, settings: Settings, days: int | None) -> None:
 def test_an_old_job_goes_with_all_its_rows_and_files(
     jobs: Jobs, asked: JobRequest, database: Database, settings: Settings
 ) -> None:
-    job = jobs.submit(asked.model_copy(update={"labels": {"team": "vision"}}), "me", "key")
+    job = jobs.submit(asked, "me", "key")
     assert Worker(database, settings).run_one()
     assert all(rows(database, job))
     age(database, job, 8)

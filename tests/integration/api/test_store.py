@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from autotune.api.errors import QuotaExceeded
-from autotune.api.requests import JobRequest, ListQuery
+from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
 from autotune.api.states import State
 from autotune.api.store import attempts, tables
@@ -45,29 +45,6 @@ def token(database: Database, jobs: Jobs, asked: JobRequest) -> LeaseToken:
     """Of the attempt at the only job."""
     jobs.submit(asked, "me")
     return take(database).token
-
-
-def labelled(asked: JobRequest, **labels: str) -> JobRequest:
-    return asked.model_copy(update={"labels": labels})
-
-
-def test_jobs_are_found_by_their_labels(jobs: Jobs, asked: JobRequest) -> None:
-    """By all that are asked for, with everything else, in pages, and of the project alone."""
-    both = [jobs.submit(labelled(asked, team="vision", sprint="7"), "me").id for _ in range(3)]
-    other = jobs.submit(labelled(asked, team="audio", sprint="7"), "me").id
-    jobs.submit(labelled(asked, team="vision", sprint="7"), "you")
-
-    def found(*labels: str, project: str | None = "me", **more: Any) -> list[str]:
-        page = jobs.page(project, ListQuery(label=[*labels], **more))
-        return [each.id for each in page.tunings]
-
-    assert found("sprint:7") == [other, *both[::-1]]
-    assert found("team:vision", "sprint:7") == both[::-1]
-    assert found("sprint:7", limit=2, before=both[2]) == [both[1], both[0]]
-    assert found("sprint:7", state=[State.QUEUED, State.DONE], limit=1) == [other]
-    assert found("team:vision", "team:audio") == found("team:v") == found("x:y") == []
-    assert len(found("team:vision", project=None)) == 4
-    assert jobs.get(other, "me").labels == {"team": "audio", "sprint": "7"}
 
 
 def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) -> None:
