@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import disk_usage
 from threading import Event
 from typing import Any
 
@@ -41,7 +42,7 @@ from autotune.api.work.tuner import Tuner
 from autotune.api.workloads import Registry
 from autotune.face import Face, shown_by
 from autotune.space import Space
-from autotune.text import plural, roughly
+from autotune.text import plural, roughly, size
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
@@ -51,6 +52,10 @@ REMOVE_SECONDS = 3600.0
 """Between removals of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
 INSPECT_SECONDS = 60.0
+DEATHS_OF_CODE = 3
+"""Crashes after which a job of uploaded code fails, at the latest."""
+ROOM = 64 * 2**20
+"""Bytes that are free on a disk which is not full."""
 
 
 class Worker:
@@ -190,7 +195,10 @@ class Worker:
             return _failed(claimed.unreadable)
         if claimed.kept and self._is_edited(claimed):
             return _failed(_EDITED)
-        if claimed.deaths >= self._settings.deaths:
+        deaths = self._settings.deaths
+        if claimed.job.program is not None:  # It may end its search itself, as often as it likes.
+            deaths = min(deaths, DEATHS_OF_CODE)
+        if claimed.deaths >= deaths:
             return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
@@ -207,7 +215,10 @@ class Worker:
             shutil.rmtree(tuner.order.code, ignore_errors=True)
         final = supervision.final
         if isinstance(final, messages.Stuck):
-            return self._stuck(lease, final.for_log)
+            if tuner.order.code is None or disk_usage(tuner.order.out).free < ROOM:
+                return self._stuck(lease, final.for_log)
+            most = size(self._settings.code.disk)
+            return self._finish(lease, _failed(f"The program has filled the {most} of its disk."))
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
