@@ -42,8 +42,8 @@ from autotune.face import Face, shown_by
 from autotune.installed import VERSION
 
 DESCRIPTION = (
-    "Create a tuning job for a registered workload, follow it, and fetch the best configuration "
-    "and its training program. Errors are problem details (RFC 9457)."
+    "Create a tuning job for uploaded code or for a registered workload, follow it, and fetch the "
+    "best configuration and its training program. Errors are problem details (RFC 9457)."
 )
 PARTS = (tunings, code, files, operating, routes, rendering)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
