@@ -121,8 +121,8 @@ def _command(settings: Settings) -> list[str]:
         elif each.is_dir():
             given += ["--ro-bind", str(each), str(each)]
     given += _bound("--ro-bind-try", [Path("/etc") / each for each in _OF_ETC])
-    given += ["--proc", "/proc", "--dev", "/dev", "--size", str(settings.code.disk)]
-    given += ["--tmpfs", HOME]
+    held = min(settings.code.disk, settings.code.most_memory // 4)
+    given += ["--proc", "/proc", "--dev", "/dev", "--size", str(held), "--tmpfs", HOME]
     gpus = [each for name in _GPUS for each in Path("/dev").glob(name)]
     given += _bound("--dev-bind", gpus)
     given += _bound("--ro-bind-try", [Path("/sys")] if gpus else [])

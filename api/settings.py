@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+import psutil
 from pydantic import Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
@@ -73,7 +74,11 @@ class Code(Value):
     """Bytes of memory; None is nine tenths of the machine's."""
     processes: int = Field(default=2000, ge=64)
     disk: int = Field(default=16 * 2**30, ge=2**20)
-    """Bytes that it may write to the disk, and to its folder /tmp in memory."""
+    """Bytes that it may write to the disk; to its folder /tmp, in memory, a quarter of `memory`."""
+
+    @property
+    def most_memory(self) -> int:
+        return self.memory or psutil.virtual_memory().total * 9 // 10
 
     @property
     def limits(self) -> Limits:

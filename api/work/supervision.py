@@ -9,8 +9,6 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import TypeVar
 
-import psutil
-
 from autotune import events
 from autotune.api.errors import DatabaseUnavailable
 from autotune.api.settings import Code, Patience
@@ -177,7 +175,7 @@ class Supervision:
         if use is None:
             return None
         most = self._limits
-        memory = most.memory or psutil.virtual_memory().total * 9 // 10
+        memory = most.most_memory
         for taken, allowed, words in (
             (use.memory, memory, f"{size(use.memory)} of memory; {size(memory)}"),
             (use.processes, most.processes, f"{use.processes} processes; {most.processes}"),
