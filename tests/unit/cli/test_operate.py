@@ -149,3 +149,12 @@ def test_workers_are_listed_drained_and_go_on(service: Database) -> None:
     assert "Worker w1 takes no further job." in done.stderr
     assert run("workers", "resume", "w1").exit_code == 0
     assert not is_draining()
+
+
+def test_a_file_that_is_no_database_is_told_as_serve_tells_it(folder: Path) -> None:
+    data = folder / "autotune-service"
+    data.mkdir()
+    (data / "service.db").write_bytes(b"garbage" * 1000)
+    done = run("database")
+    assert done.exit_code == 3
+    assert "cannot be opened: file is not a database" in done.stderr

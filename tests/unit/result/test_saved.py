@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import yaml
 from autotune import ConfigurationError, OutputError, load_configuration
 from autotune.config import Configuration
 from autotune.program import render
+from autotune.reason import Message, Outcome
+from autotune.result.files import trials_csv
 from autotune.result.saved import (
     PICKLES,
     RESULT,
@@ -135,3 +138,12 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path, name: str) -
     """Another format or a folder that does not exist loses nothing but the file."""
     with pytest.raises(OutputError):
         save_configuration(saved(), tmp_path / name, tmp_path / RESULT)
+
+
+@pytest.mark.parametrize("begins", ["=", "+", "-", "@"])
+def test_a_table_of_trials_computes_nothing(begins: str) -> None:
+    """In a spreadsheet a text of the program's that begins like a formula would be one."""
+    odd = Message(text=f"{begins}cmd|'/c calc'!A1")
+    table = trials_csv([ended_trial(outcome=Outcome.CRASHED, reason=odd)])
+    (row,) = csv.DictReader(table.splitlines())
+    assert row["reason"].startswith(f"'{begins}")
