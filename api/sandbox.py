@@ -35,7 +35,7 @@ _FAMILIES = ("CUDA_", "NVIDIA_", "NCCL_", "TF_")
 _PARTS = ("autotune", "autotune.api", "autotune.search_spaces")
 _GPUS = ("nvidia*", "dri", "kfd")
 _SECONDS = 20.0
-_TRIED = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); import autotune"
+_TRIED = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); import autotune.api.isolation"
 
 
 class Use(NamedTuple):
@@ -141,15 +141,13 @@ def _python(settings: Settings) -> Iterator[Path]:
     apart = {Path.cwd(), settings.root.absolute()}
     own = [Path(p) for each in _PARTS for p in _places(each)]
     prefixes = map(Path, (sys.base_prefix, sys.prefix, sys.base_exec_prefix, sys.exec_prefix))
-    for each in (*prefixes, *(Path(p).absolute() for p in sys.path), *own):
-        real = each.resolve()
-        around = any(each.is_relative_to(other) for other in seen)
-        if each in apart or around or not each.is_dir() or each.is_relative_to("/usr"):
-            continue
-        seen.add(each)
-        yield each
-        if real != each and not real.is_relative_to("/usr"):
-            yield real
+    given = (*prefixes, *(Path(p).absolute() for p in sys.path), *own)
+    # A link to what lies elsewhere is of no use without that.
+    for each in (place for path in given for place in (path, path.resolve())):
+        around = any(each.is_relative_to(other) for other in (*seen, Path("/usr")))
+        if each.is_dir() and not around and each not in apart:
+            seen.add(each)
+            yield each
 
 
 def _places(package: str) -> Iterable[str]:
