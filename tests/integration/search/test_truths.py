@@ -90,7 +90,7 @@ def test_replicas_of_one_process_sleep_one_after_the_other(take_apart: TakeApart
 
 
 def test_a_padded_gradient_is_exchange(take_apart: TakeApart) -> None:
-    """16 MB that mean next to no arithmetic are what limits a step of two workers."""
-    found = take_apart(GANG, numbers=4_000_000)
+    """48 MB that mean next to no arithmetic are what limits a step of two workers."""
+    found = take_apart(GANG, numbers=12_000_000)
     assert found.is_limit(Part.EXCHANGE)
     assert found.spent(Part.EXCHANGE) > found.spent(Part.COMPUTE)
