@@ -68,7 +68,8 @@ def refusal(settings: Settings) -> str | None:
 def command(settings: Settings, out: Path, code: Path) -> list[str]:
     """Return the beginning of a command that runs in a sandbox, in which `out` can be written."""
     lock = shared_file()  # One search at a time, in a sandbox or not.
-    own = _bound("--bind", [out, lock] if lock else [out])
+    # It can be taken where it is only read, and grows no further there.
+    own = [*_bound("--bind", [out]), *_bound("--ro-bind", [lock] if lock else [])]
     return [*_command(settings), *own, "--bind", str(code), CODE, "--chdir", CODE, "--"]
 
 

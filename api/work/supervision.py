@@ -10,14 +10,14 @@ from enum import StrEnum
 from typing import TypeVar
 
 from autotune import events
-from autotune.api.errors import DatabaseUnavailable
+from autotune.api.errors import DatabaseUnavailable, ServiceError
 from autotune.api.settings import Code, Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
 from autotune.api.values import AttemptReport, ClaimedJob
-from autotune.api.work.messages import FinalMessage, GaveUp, Message
+from autotune.api.work.messages import ODD, FinalMessage, GaveUp, Message
 from autotune.api.work.tuner import Tuner
 from autotune.text import size
 
@@ -144,7 +144,14 @@ class Supervision:
 
     def _write(self) -> None:
         while self._unwritten:
-            attempts.record(self._lease.database, self._lease.token, self._unwritten[0])
+            try:
+                attempts.record(self._lease.database, self._lease.token, self._unwritten[0])
+            except ServiceError:
+                raise
+            except Exception:  # noqa: BLE001 - no database takes it, such as a number that is known
+                self._unwritten.clear()
+                self.final = GaveUp(reason=ODD)
+                return
             self._unwritten.popleft()
 
     def _cause(self, state: State, *, ended: bool) -> EndCause | None:

@@ -32,8 +32,8 @@ _PROGRAM = (
 )
 _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
-LONGEST_LINE = 1 << 26
-"""Bytes of a message."""
+LONGEST_LINE, AT_ONCE, MOST = 1 << 26, 1 << 24, 1 << 28
+"""Bytes of a message, of what is heard before it is looked at, and of all messages."""
 
 
 class Tuner:
@@ -49,7 +49,7 @@ class Tuner:
         self.order = order
         self._marker = marker
         self._adopts = adopts
-        self._received = b""
+        self._received, self._heard = b"", 0
         marked = {processes.MARKER: marker}
         # What may hold a password of the service's is not for a workload.
         kept = {name: text for name, text in os.environ.items() if not name.startswith(_WITHHELD)}
@@ -101,14 +101,17 @@ class Tuner:
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)
         lines: list[bytes] = []
-        while poll.poll(0 if lines else seconds * 1000):
+        until = self._heard + AT_ONCE
+        while self._heard < until and poll.poll(0 if lines else seconds * 1000):
             data = os.read(self._channel, 1 << 20)
             if not data:  # It has closed its end, and is about to go.
                 time.sleep(0 if lines else seconds)
                 break
+            self._heard += len(data)
             *whole, self._received = (self._received + data).split(b"\n")
             lines += whole
-        return [*_read(lines, len(self._received))]
+        endless = len(self._received) > LONGEST_LINE or self._heard > MOST
+        return [*_read(lines, endless=endless)]
 
     def interrupt(self) -> None:
         if self.order.code is None:
@@ -148,12 +151,12 @@ class Tuner:
         return processes.marked(self._marker) + strays
 
 
-def _read(lines: list[bytes], rest: int) -> Iterator[Message]:
+def _read(lines: list[bytes], *, endless: bool = False) -> Iterator[Message]:
     for line in lines:
         try:
             yield message.validate_json(cleaned(line))
         except (ValueError, RecursionError):
             yield GaveUp(reason=ODD)
             return
-    if rest > LONGEST_LINE:
+    if endless:
         yield GaveUp(reason=ODD)

@@ -19,7 +19,7 @@ from autotune.api.http import app as server
 from autotune.api.http.app import Impatient
 from autotune.api.settings import Settings
 from autotune.api.work.messages import GaveUp
-from autotune.api.work.tuner import LONGEST_LINE, _read
+from autotune.api.work.tuner import _read
 from tests.waiting import until
 
 DEAREST = ("/openapi.json", "/docs/files/swagger-ui-bundle.js", "/docs", "/sign-in")
@@ -100,14 +100,14 @@ def test_metrics_tell_counts_alone(client: TestClient) -> None:
 
 @pytest.mark.parametrize("line", [b"", b"odd", b"{}", b'{"kind": "found"}', b"[" * 100_000])
 def test_an_odd_line_of_a_search_ends_it_with_a_reason(line: bytes) -> None:
-    (found,) = _read([line, b"never read"], 0)
+    (found,) = _read([line, b"never read"])
     assert isinstance(found, GaveUp)
     assert "written into" in found.reason
 
 
 def test_a_line_without_an_end_ends_it_too() -> None:
-    assert not [*_read([], LONGEST_LINE)]
-    assert len([*_read([], LONGEST_LINE + 1)]) == 1
+    assert not [*_read([])]
+    assert len([*_read([], endless=True)]) == 1
 
 
 @pytest.mark.parametrize(

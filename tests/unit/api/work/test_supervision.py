@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
+from sqlalchemy.exc import IntegrityError
 
 from autotune.api.errors import DatabaseUnavailable, Superseded
-from autotune.api.settings import Patience
+from autotune.api.settings import Code, Patience
 from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
-from autotune.api.work.supervision import Lease
+from autotune.api.work.supervision import EndCause, Lease, Supervision
+from autotune.events import Notice
 
 TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
 CLAIMED = ClaimedJob.model_construct(token=TOKEN)
@@ -66,3 +70,30 @@ def test_it_gives_up_at_once_when_it_wakes_too_late(fake: Fake) -> None:
     with pytest.raises(Superseded):
         fake.keep(100)
     assert fake.calls == []
+
+
+class Talker:
+    """A process that says the same twice, as no search does."""
+
+    ended, order = None, SimpleNamespace(options=SimpleNamespace(budget=60.0), code=None)
+
+    def listen(self, _: float) -> list[Notice]:
+        return [Notice(text="said"), Notice(text="again")]
+
+    def use(self) -> None:
+        return None
+
+
+def test_what_no_database_takes_ends_a_search_with_a_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A program may have written it: its job fails, and nobody waits for its lease."""
+
+    def record(*_: object) -> None:
+        raise IntegrityError("INSERT", {}, ValueError("the number is known"))
+
+    monkeypatch.setattr(attempts, "record", record)
+    lease = Lease(None, CLAIMED, Patience(lease=30, renewal=5, poll=1), clock=lambda: 0.0)
+    supervision = Supervision(lease, Talker(), Code(), lambda: False)
+    assert supervision.follow() is EndCause.ANSWERED
+    assert "written into" in supervision.final.reason
