@@ -14,7 +14,7 @@ import os
 import platform
 import secrets
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -126,14 +126,6 @@ class Web(Value):
     """Most of them that one key may have open."""
 
 
-GONE = {
-    "oidc": "Have a reverse proxy sign people in, and describe it in [proxy].",
-    "webhooks": "Follow jobs by their events, or wait for them by the client.",
-    "web.requests": "Have the proxy before the service bound how often somebody may ask.",
-    "web.connections": "Have the proxy before the service bound the connections.",
-}
-
-
 class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", frozen=True, extra="forbid"
@@ -233,23 +225,12 @@ def load_settings(file: Path | None = None, **given: Any) -> Settings:
     class FromFile(Settings):
         model_config = SettingsConfigDict(toml_file=path)
 
-    variables = [each.upper() for each in os.environ if each.upper().startswith(PREFIX)]
-    _check_gone(each.removeprefix(PREFIX).lower().replace("__", ".") for each in variables)
     try:
         return FromFile(**given, file=path)
     except ValidationError as exc:
-        _check_gone([".".join(map(str, exc.errors()[0]["loc"]))])
         raise SettingsError(f"Setting {first_mistake(exc)}.", "Mend it.") from exc
     except (SourceError, ValueError) as exc:
         raise SettingsError(f"The settings cannot be read: {exc}.", "Mend them.") from exc
-
-
-def _check_gone(settings: Iterable[str]) -> None:
-    for setting in settings:
-        for name, instead in GONE.items():
-            if f"{setting}.".startswith(f"{name}."):
-                what = f"The setting {name} no longer exists."
-                raise SettingsError(what, f"Remove it. {instead}")
 
 
 @contextmanager

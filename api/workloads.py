@@ -58,14 +58,6 @@ class Registered:
             raise InvalidParameter(why, "See the workload's parameters.") from exc
         return checked.model_dump(mode="json", exclude_none=True)
 
-    def mistakes(self, given: Params) -> dict[str, str]:
-        """Return what is wrong with known parameters: a sentence for each, by its name."""
-        try:
-            self._checked(given)
-        except ValidationError as exc:
-            return {str(each["loc"][0]): f"{each['msg']}." for each in exc.errors() if each["loc"]}
-        return {}
-
     def check_space(self, space: str | Space, params: Params) -> None:
         """Make sure that a space's own axes hold what the parameters may be."""
         if isinstance(space, Space):

@@ -371,12 +371,7 @@ def help_text(option: Declared) -> str:
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, Scalar]:
     """Return the values of `name=value` texts, each read as a YAML scalar."""
-    return {name: scalar(text, option) for name, text in texts(given, option).items()}
-
-
-def texts(given: Iterable[str] | None, option: str) -> dict[str, str]:
-    """Return the texts behind the equals signs of `name=text`, by name."""
-    found: dict[str, str] = {}
+    found: dict[str, Scalar] = {}
     for each in given or ():
         pair = _PAIR.fullmatch(each)
         if pair is None:
@@ -384,7 +379,7 @@ def texts(given: Iterable[str] | None, option: str) -> dict[str, str]:
             raise UsageError(f"{option} {each!r} is not NAME=VALUE.", example)
         if pair[1] in found:
             raise UsageError(f"{option} sets {pair[1]!r} twice.", "Remove one of them.")
-        found[pair[1]] = pair[2]
+        found[pair[1]] = scalar(pair[2], option)
     return found
 
 

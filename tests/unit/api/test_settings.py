@@ -99,26 +99,6 @@ def test_an_engine_elsewhere_is_reached(engine: str, wanted: str, given: str) ->
     assert settings.network == given
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ('[oidc]\nissuer = "https://x"\n', "oidc"),
-        ("[webhooks]\nmost = 3\n", "webhooks"),
-        ("[web]\nrequests = 3\n", "web.requests"),
-        ("[web]\nconnections = 30\n", "web.connections"),
-    ],
-)
-def test_a_setting_that_is_gone_is_named(
-    write: Write, monkeypatch: pytest.MonkeyPatch, text: str, name: str
-) -> None:
-    with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as file:
-        load_settings(write(text))
-    monkeypatch.setenv(f"AUTOTUNE_SERVICE_{name.upper().replace('.', '__')}", "{}")
-    with pytest.raises(SettingsError, match=f"The setting {name} no longer exists") as variable:
-        load_settings()
-    assert str(file.value) == str(variable.value)
-
-
 def test_the_name_of_the_devices_outlives_that_of_the_host(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
