@@ -204,14 +204,10 @@ class _Complaints:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         what = str(context.get("message", "An error of the event loop."))
-        if loop.time() >= self._due.get(what, 0.0):
-            self._due[what] = loop.time() + 60.0
-            log(
-                "The server complains.",
-                logging.ERROR,
-                what=what,
-                error=repr(context.get("exception")),
-            )
+        now, error = loop.time(), repr(context.get("exception"))
+        if now >= self._due.get(what, now):
+            self._due[what] = now + 60.0
+            log("The server complains.", logging.ERROR, what=what, error=error)
 
 
 def listening(host: str, port: int) -> socket.socket:

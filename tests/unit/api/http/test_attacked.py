@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import uvicorn
@@ -16,7 +18,8 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.http import app as server
-from autotune.api.http.app import Impatient
+from autotune.api.http.app import Impatient, _Complaints
+from autotune.api.log import logger
 from autotune.api.settings import Settings
 from autotune.api.work.messages import GaveUp
 from autotune.api.work.tuner import _read
@@ -141,3 +144,15 @@ def test_a_database_that_was_removed_is_told_at_once(
     assert client.get("/readyz").status_code == 503
     file.with_suffix(".away").replace(file)
     assert client.get("/readyz").status_code == 200
+
+
+def test_what_the_event_loop_complains_of_is_a_line_a_minute(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As where no further connection can be accepted, a thousand times a second."""
+    complaints, loop = _Complaints(), Mock(time=Mock(side_effect=[0.0, 1.0, 59.0, 61.0]))
+    context = {"message": "socket.accept() out of system resource", "exception": OSError(24, "x")}
+    with caplog.at_level(logging.ERROR, logger.name):
+        for _ in range(4):
+            complaints(loop, context)
+    assert [each.getMessage().count("\n") for each in caplog.records] == [0, 0]
