@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -322,7 +323,7 @@ def _read(model: type[Answer], text: str) -> Answer:
     """Return an answer; what a later version has added is left out."""
     try:
         return model.model_validate_json(cleaned(text), extra="ignore")
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise UnreadableRecord(
             "The answer was written by another version of autotune and cannot be read by this one.",
             "Use the version of the service.",
@@ -333,6 +334,8 @@ def _event(sent: httpx.ServerSentEvent) -> JobEvent:
     try:
         return _read(JobEvent, sent.data)
     except UnreadableRecord as exc:
+        if not re.fullmatch("[0-9]{1,18}", sent.id, re.ASCII):
+            raise
         return JobEvent(number=int(sent.id), at=0.0, body=Notice(text=exc.cause))
 
 
@@ -349,7 +352,7 @@ def _error_of(response: httpx.Response) -> ServiceError | ServiceUnreachable:
     """Return the error that an answer tells of, with the service's cause and next step."""
     try:
         problem = Problem.model_validate_json(cleaned(response.content), extra="ignore")
-    except ValueError:
+    except (ValueError, RecursionError):
         return _no_service(response)
     return ServiceError.kinds.get(problem.code, ServiceError)(problem.detail, problem.next_step)
 

@@ -18,10 +18,12 @@ from autotune import (
     UsageError,
     client as client_module,
 )
-from autotune.api.errors import NoRecommendation, QuotaExceeded
+from autotune.api.errors import NoRecommendation, QuotaExceeded, UnreadableRecord
 from autotune.api.http.problems import response_to
 from autotune.api.needs import Needs
+from autotune.errors import AutotuneError
 from autotune.space import Space
+from autotune.text import STEERING
 
 URL = "http://tuner"
 Reply = httpx.Response | Exception
@@ -257,3 +259,62 @@ def test_the_key_is_that_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     assert service.asked[0].headers["authorization"] == "Bearer mine"
     with pytest.raises(UsageError, match="no key has"):
         Client(URL, "a\nb")
+
+
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.mark.parametrize("body", ["", "[]", "[" * 100_000, '{"id": ' + "1" * 9000 + "}", "\x1b[2J"])
+@pytest.mark.parametrize("status", [200, 422])
+def test_whatever_a_hostile_service_answers_is_an_error_of_ours(status: int, body: str) -> None:
+    reply = httpx.Response(status, text=body, headers=JSON)
+    with pytest.raises(AutotuneError) as told:
+        Service(reply).client.job("x")
+    assert not STEERING.search(str(told.value))
+
+
+def test_what_a_service_says_steers_no_terminal() -> None:
+    """In answers, in refusals and in events; a program stays as it is."""
+    odd = "\x1b]52;c;eA==\x07 \u202e"
+    job = Service(httpx.Response(200, json={**QUEUED, "reason": odd})).client.job("x")
+    assert not STEERING.search(job.reason or "")
+    problem = {"type": "", "title": "", "status": 422, "code": "x", "detail": odd, "next_step": odd}
+    with pytest.raises(ServiceError) as told:
+        Service(httpx.Response(422, json=problem)).client.job("x")
+    assert not STEERING.search(str(told.value))
+    (event, _) = Service(stream("notice", "ended", text=odd)).client.follow("x")
+    assert not STEERING.search(event.body.text)
+
+
+def test_an_event_without_a_number_is_told() -> None:
+    body = Body(["event: notice\ndata: odd\nid: first\n\n"], ends=True)
+    reply = httpx.Response(200, stream=body, headers={"Content-Type": "text/event-stream"})
+    with pytest.raises(UnreadableRecord):
+        next(Service(reply).client.follow("x"))
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_script_is_sent_with_its_folder_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
+    """What is sent is told before; the job names it by its digest."""
+    (tmp_path / "train.py").write_text("import keras\n")
+    monkeypatch.chdir(tmp_path)
+    kept = {"digest": "0", "bytes": 1, "files": 1, "unpacked": 1, "created_at": AT}
+    here, made = httpx.Response(200, json=kept), httpx.Response(201, json=kept)
+    service = Service(*([here] if known else [refused("not-found"), made]))
+    told: list[str] = []
+    program = service.client.upload("train.py", arguments=["--epochs", "3"], notify=told.append)
+    methods = [each.method for each in service.asked]
+    assert (methods, len(told)) == ((["GET"], 0) if known else (["GET", "PUT"], 1))
+    assert {each.url.path for each in service.asked} == {f"/v1/code/{program.digest}"}
+    asking = Service(httpx.Response(202, json=QUEUED))
+    asking.client.submit("", program=program, train_for="6h")
+    assert json.loads(asking.asked[0].content) == {
+        "program": {
+            "digest": program.digest,
+            "model": "train.py",
+            "arguments": ["--epochs", "3"],
+        },
+        "train_for": 21600.0,
+    }
