@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from autotune.api.errors import BadArchive, CodeTooLarge
-from autotune.text import STEERING, plural, size
+from autotune.text import is_line, plural, size
 from autotune.value import Value
 
 LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 1000, 64
@@ -120,8 +120,7 @@ def _check(files: int, total: int, limits: Limits) -> None:
 def _path(entry: _Entry) -> PurePosixPath:
     """Return where an entry goes, from the top of the archive."""
     path, name = PurePosixPath(entry.name), entry.name
-    odd = STEERING.search(name) or "\\" in name or "\n" in name
-    if odd or path.is_absolute() or ".." in path.parts:
+    if not is_line(name) or "\\" in name or path.is_absolute() or ".." in path.parts:
         raise BadArchive(f"{_shown(path)} leads out of the archive.", "Pack a folder's own files.")
     if not (entry.content or entry.folder):
         raise BadArchive(

@@ -42,7 +42,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made, strategies_of
 from autotune.strategies import strategies
-from autotune.text import STEERING
+from autotune.text import is_line
 from autotune.value import Described, Scalar
 from autotune.workload import Returned, WorkloadFacts, is_script
 
@@ -248,9 +248,9 @@ def _odd(space: Space) -> bool:
     texts = [each for each in (*values, *space.axes, space.name) if isinstance(each, str)]
     numbers = [each for each in values if isinstance(each, int | float)]
     return (
-        any(len(text) > 100 or STEERING.search(text) or "\n" in text for text in texts)
+        any(len(text) > 100 or not is_line(text) for text in texts)
         or len(space.description) > 2000
-        or STEERING.search(space.description) is not None
+        or not is_line(space.description.replace("\n", ""))
         or not all(-LARGEST <= each <= LARGEST for each in numbers)
     )
 

@@ -26,13 +26,13 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from autotune.space import AUTO, Space
-from autotune.text import STEERING, plural
+from autotune.text import is_line, plural
 from autotune.trial import Trial
 from autotune.value import WHOLE, Described, Scalar, Value
 
 
 def _line(text: str) -> str:
-    if STEERING.search(text) or "\n" in text or "\t" in text:
+    if not is_line(text):
         raise ValueError("Input should have printable characters only")
     return text
 

@@ -172,6 +172,11 @@ def hint(name: str, known: Iterable[str]) -> str:
     return f"Available: {', '.join(known) or 'none'}."
 
 
+def is_line(text: str) -> bool:
+    """Return whether a text is a line of printable characters, without a tab."""
+    return STEERING.search(text) is None and "\n" not in text and "\t" not in text
+
+
 def printable(text: str) -> str:
     """Return a text with a mark in the place of each character that steers a terminal."""
     return STEERING.sub("\ufffd", text)

@@ -10,7 +10,7 @@ import resource
 import socket
 import sys
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -76,7 +76,7 @@ def create_app(service: Service) -> FastAPI:
     app.state.service = service
     for each in PARTS:
         app.include_router(each.router)
-    app.openapi = cache(partial(_document, app.openapi))  # type: ignore[method-assign] # FastAPI's way
+    app.openapi = partial(_document, app.openapi)  # type: ignore[method-assign] # FastAPI's way
     app.add_api_route("/openapi.json", _openapi, include_in_schema=False)
     return app
 

@@ -55,6 +55,7 @@ def space(**axes: list[Any]) -> dict[str, Any]:
         (space(per_replica_batch=[8], folder=["/etc"]), "invalid-parameter"),
         (space(filters=[float("nan")]), "invalid-space"),
         (space(filters=["x" * 1000]), "invalid-space"),
+        (space(filters=["a\tb"]), "invalid-space"),
         (space(filters=[10**400]), "invalid-space"),
         (space(per_replica_batch=[10**400]), "invalid-space"),
         ({"budget": "9h"}, "invalid-budget"),
