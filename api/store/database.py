@@ -172,11 +172,10 @@ def _engines(url: str) -> tuple[Engine, Engine]:
     Who reads sees one state of the database. SQLite has one writer at a time: those of this process
     wait for its connection in turn, and take none of the readers'.
     """
-    engine = _engine(url, READ_SECONDS, begin="BEGIN", pool_timeout=READ_SECONDS)
+    engine = _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
     if engine.dialect.name != "sqlite":
-        engine = _engine(url)
         return engine.execution_options(isolation_level="REPEATABLE READ"), engine
-    return engine, _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
+    return _engine(url, READ_SECONDS, begin="BEGIN", pool_timeout=READ_SECONDS), engine
 
 
 def _engine(

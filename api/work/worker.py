@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import disk_usage
 from threading import Event
 from typing import Any
 
@@ -215,7 +214,7 @@ class Worker:
             shutil.rmtree(tuner.order.code, ignore_errors=True)
         final = supervision.final
         if isinstance(final, messages.Stuck):
-            if tuner.order.code is None or disk_usage(tuner.order.out).free < ROOM:
+            if tuner.order.code is None or shutil.disk_usage(tuner.order.out).free < ROOM:
                 return self._stuck(lease, final.for_log)
             most = size(self._settings.code.disk)
             return self._finish(lease, _failed(f"The program has filled the {most} of its disk."))
