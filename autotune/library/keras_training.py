@@ -41,8 +41,9 @@ def add_folder(program: str, path: str, *modules: str) -> None:
     """
     me = Path(program).resolve()
     for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
-        files = [start / path / f"{name}.py" for name in modules]
-        if all(each != me and (each.is_file() or each.with_suffix("").is_dir()) for each in files):
+        found = [start / path / f"{name}.py" for name in modules]
+        # A folder is a module only with modules in it: the trials of `lstm.py` lie in one `lstm`.
+        if all(m != me and (m.is_file() or any(m.with_suffix("").glob("*.py"))) for m in found):
             sys.path.insert(0, str(start / path))
             return
     raise SystemExit(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from autotune import library
 
 from .conftest import ALONE
 
@@ -106,3 +111,21 @@ def test_a_lone_process_of_a_cluster_says_so(done: Done) -> None:
     assert "Replicas in this training: 1, because TF_CONFIG is not set. Tuned for: 2." in printed
     assert "Examples per step: 4, not 8." in printed
     assert "launch.py sets it" in str(done["lone_server"]["exit"])
+
+
+def test_the_folder_of_a_trial_is_not_taken_for_the_module(tmp_path: Path) -> None:
+    """Trials of `lstm.py` lie in a folder `lstm`, two above which nothing can be imported."""
+    (tmp_path / "lstm.py").touch()
+    (program := tmp_path / "here" / "out" / "trials" / "lstm" / "0000" / "train.py").parent.mkdir(
+        parents=True
+    )
+    code = "from keras_training import add_folder; add_folder(sys.argv[1], '..', 'lstm')"
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}; import lstm; print(lstm.__file__)", program],
+        cwd=tmp_path / "here",
+        env={**os.environ, "PYTHONPATH": str(library.FOLDER)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.split() == [str(tmp_path / "here" / ".." / "lstm.py")]
