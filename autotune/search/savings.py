@@ -36,7 +36,7 @@ SURE = 0.95
 """Probability of a gain above the margin from which something distributed is recommended."""
 SURE_SDS = float(ndtri(SURE))
 """Standard deviations above the margin at which it has that probability."""
-BESIDE = 0.01
+BESIDE = 0.005
 """Share of the training that may go into what only tells more of the answer."""
 AHEAD = (1, 2, 4, 8)
 """Runs of one configuration that are weighed together."""
