@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from autotune.doctor.code.functions import last_name
-from autotune.doctor.code.names import Names
-from autotune.doctor.code.tree import Function, PythonLoop
+from autotune.code.functions import last_name
+from autotune.code.names import Names
+from autotune.code.tree import Function, PythonLoop
 
 _SCOPE = Function | ast.ClassDef
 _WITHOUT_KERAS = frozenset(

@@ -19,7 +19,7 @@ from autotune.text import plural
 if TYPE_CHECKING:
     from autotune.doctor.edits import Edit
     from autotune.doctor.report import Report
-    from autotune.doctor.settings import Settings
+    from autotune.project import Settings
 
 EXIT_CODES = (
     "Exit codes: 0 no findings, 1 findings, 2 usage error or unreadable file, 130 interrupted."
@@ -92,8 +92,8 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
 
 
 def _settings(select: Iterable[str], ignore: Iterable[str], target: str | None) -> Settings:
-    from autotune.doctor.settings import settings_of, version_of
     from autotune.options import names
+    from autotune.project import settings_of, version_of
 
     chosen, left_out = (
         tuple(name for each in given for name in names(each)) for given in (select, ignore)

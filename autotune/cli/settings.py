@@ -25,7 +25,7 @@ def read_settings(context: typer.Context, file: Path | None) -> Path | None:
 
     Without a file it is the project's pyproject.toml, found upward from the working folder.
     """
-    from autotune.doctor.settings import FILE, project_file, read_toml
+    from autotune.project import FILE, project_file, read_toml
 
     path = file or project_file(Path.cwd())
     if path is None or context.resilient_parsing:

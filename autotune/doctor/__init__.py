@@ -1,14 +1,14 @@
 """Finds the mistakes of distributed TensorFlow in training code, without running or importing it.
 
-A file becomes a `Module` (`code`), which each rule (`rules`) asks what it needs to know. Where a
-name cannot be followed to what it stands for, a rule stays quiet: a finding that is wrong costs
-more trust than one that is missing.
+A file becomes a `Module` of `autotune.code`, which each rule (`rules`) asks what it needs to know.
+Where a name cannot be followed to what it stands for, a rule stays quiet: a finding that is wrong
+costs more trust than one that is missing.
 """
 
-from autotune.doctor.code.functions import argument, arguments, last_name
-from autotune.doctor.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, Kind, made_by
-from autotune.doctor.code.module import Module
-from autotune.doctor.code.tree import Comprehension, Function, PythonLoop
+from autotune.code.functions import argument, arguments, last_name
+from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, Kind, made_by
+from autotune.code.module import Module
+from autotune.code.tree import Comprehension, Function, PythonLoop
 from autotune.doctor.report import Severity
 from autotune.doctor.rule import Hits, rule
 

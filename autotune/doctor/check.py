@@ -14,11 +14,10 @@ from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 
-from autotune.doctor.code.module import Module, uses_tensorflow
+from autotune.code.module import NEWEST, Module, Version, uses_tensorflow
 from autotune.doctor.report import Finding, Report, Trouble, sum_of
 from autotune.doctor.rule import Rule
 from autotune.doctor.rules import rules
-from autotune.doctor.settings import NEWEST, Version
 from autotune.doctor.text import NOTEBOOK, Text, read_texts
 from autotune.errors import CodeError
 

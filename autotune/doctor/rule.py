@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from autotune.doctor.code.module import Module
+from autotune.code.module import Module
 from autotune.doctor.edits import Edit
 from autotune.doctor.report import Severity
 from autotune.errors import UsageError

@@ -29,8 +29,8 @@ from autotune.workload.script import Script, code_digest
 from autotune.workload.source import Source, root_of, source_of
 
 if TYPE_CHECKING:
-    from autotune.doctor.code.names import Binding
-    from autotune.doctor.code.tree import Lists
+    from autotune.code.names import Binding
+    from autotune.code.tree import Lists
 
 _HIDING = ("*", "exec", "globals", "setattr", "vars", "__getattr__")
 """What may give a module names that its text does not show; the star is that of an import."""
@@ -117,7 +117,7 @@ class Factory(Value):
 
 def bound_names(tree: ast.Module) -> Lists[str, Binding]:
     """Return the names of a module, each with all that binds it."""
-    from autotune.doctor.code.names import Names  # noqa: PLC0415 - `--help` has no use for it
+    from autotune.code.names import Names  # noqa: PLC0415 - `--help` has no use for it
 
     return Names(tree).scopes[0].names
 

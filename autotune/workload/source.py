@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autotune.value import Value
 
 if TYPE_CHECKING:
-    from autotune.doctor.code.tree import Tree
+    from autotune.code.tree import Tree
 
 LAMBDA = "<lambda>"
 LONGEST_LITERAL = 500
@@ -344,7 +344,7 @@ class Names(NamedTuple):
 
 def names_in(text: str) -> Names:
     """Return the names that a definition or a lambda takes from its surroundings."""
-    from autotune.doctor.code import names  # noqa: PLC0415 - for functions without a module
+    from autotune.code import names  # noqa: PLC0415 - for functions without a module
 
     tree = names.Names(ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text))
     loads = (each for several in tree.loads.values() for each in several)

@@ -17,9 +17,10 @@ ORDINARY = {
     "api/http": {"frame": "a frame of Python's stack", "who": "the caller, who is a person"},
     "api/log.py": {"level": "how severe a message is, as in `logging`"},
     "api/store": {"level": "of isolation, in SQL"},
+    "autotune/code": {"walk": "traversal of a syntax tree, as in `ast.walk`"},
     "autotune/doctor": {
         "level": "how severe a message is, as in GitHub's annotations",
-        "walk": "traversal of a syntax tree or a folder, as in `ast.walk`",
+        "walk": "traversal of a folder, as in `os.walk`",
     },
     "autotune/engine": {"frame": "a frame of Python's stack"},
     "autotune/library": {"post": "what dataclasses call a method, `__post_init__`"},

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autotune.code.functions import Meant
+from autotune.code.kinds import OF_DATASETS
 from autotune.doctor import Function, Hits, Module, argument, arguments, last_name, rule
-from autotune.doctor.code.functions import Meant
-from autotune.doctor.code.kinds import OF_DATASETS
 from autotune.doctor.rules.seeds import DRAWS
 
 _MAPS = {"map", "flat_map", "interleave"}

@@ -2,8 +2,8 @@
 
 import ast
 
+from autotune.code.kinds import DISTRIBUTING, RUNS, made_by
 from autotune.doctor import Function, Hits, Kind, Module, rule
-from autotune.doctor.code.kinds import DISTRIBUTING, RUNS, made_by
 from autotune.doctor.rules.shares import is_run_again
 
 _FOR_ALL = ("scope", "reduce", "gather", *RUNS, *DISTRIBUTING)

@@ -3,8 +3,8 @@
 import ast
 import re
 
+from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, made_by
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
-from autotune.doctor.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, made_by
 from autotune.doctor.edits import Edit, at_end
 from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
 

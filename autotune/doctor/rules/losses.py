@@ -8,8 +8,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from autotune.code.names import Binding
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
-from autotune.doctor.code.names import Binding
 from autotune.doctor.rules.global_batch import PER_REPLICA
 
 _MEANS = {"tf.reduce_mean", "tf.math.reduce_mean", "keras.ops.mean", "keras.backend.mean"}

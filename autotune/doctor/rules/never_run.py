@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+from autotune.code.kinds import RUNS
 from autotune.doctor import STRATEGIES, Function, Hits, Kind, Module, PythonLoop, last_name, rule
-from autotune.doctor.code.kinds import RUNS
 from autotune.doctor.rules.python_loops import is_repeated
 
 _USES = {

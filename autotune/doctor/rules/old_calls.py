@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Set as AbstractSet
 from importlib.resources import files
 from typing import Any
 
+from autotune.code.names import same
 from autotune.doctor import Hits, Kind, Module, rule
-from autotune.doctor.code.names import same
 from autotune.doctor.edits import Edit, at_end
-from autotune.doctor.settings import version_of
+from autotune.project import version_of
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}
 _ASKS = re.compile(

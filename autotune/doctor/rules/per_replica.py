@@ -4,8 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autotune.code.values import Key
 from autotune.doctor import Hits, Kind, Module, arguments, rule
-from autotune.doctor.code.values import Key
 from autotune.doctor.rules.python_loops import shown
 
 _OF_TENSORS = {"numpy", "item", "tolist"}

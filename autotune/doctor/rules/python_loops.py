@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from functools import cache, partial
 
+from autotune.code.tree import Loop, reached
 from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, argument, arguments, rule
-from autotune.doctor.code.tree import Loop, reached
 
 _UPDATES = {"apply_gradients", "apply", "minimize"}
 _COMBINING = ("tf.reduce_", "tf.math.", "tf.add", "keras.ops.")

@@ -4,9 +4,9 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from autotune.code.kinds import ITERATED
+from autotune.code.values import Node, Part, repeated
 from autotune.doctor import Comprehension, Function, Hits, Kind, Module, last_name, rule
-from autotune.doctor.code.kinds import ITERATED
-from autotune.doctor.code.values import Node, Part, repeated
 
 _KEEP_ALL = {"prefetch", "cache", "repeat", "with_options", "batch", "map"}
 """Methods after which a dataset has the same examples in the same order."""

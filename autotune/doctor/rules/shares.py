@@ -3,8 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+from autotune.code.tree import reached
 from autotune.doctor import MULTI_WORKER, Function, Hits, Kind, Module, rule
-from autotune.doctor.code.tree import reached
 
 _REPLICA_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
 """Whoever asks for these may take its share of a batch by itself."""

@@ -10,7 +10,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from autotune.calls import MethodCall, ScriptNames
-from autotune.doctor.code.tree import PythonLoop
+from autotune.code.tree import PythonLoop
 
 FIT = "fit"
 MAIN = "__main__"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.doctor.settings import NEWEST, required_version
+from autotune.code.module import NEWEST
+from autotune.project import required_version
 
 
 @pytest.mark.parametrize(

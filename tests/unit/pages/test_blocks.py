@@ -14,7 +14,7 @@ from sybil.evaluators.python import PythonEvaluator
 
 from autotune.api.settings import load_settings
 from autotune.doctor.rules import choose
-from autotune.doctor.settings import settings_of
+from autotune.project import settings_of
 from autotune.result import load_configuration
 from autotune.space import parse_space
 from tools.docs.blocks import CHECKED, OUTPUT, PAGES, document, languages, mark, needs_tensorflow

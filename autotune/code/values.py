@@ -4,8 +4,8 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from autotune.doctor.code.functions import Functions, argument, last_name
-from autotune.doctor.code.kinds import (
+from autotune.code.functions import Functions, argument, last_name
+from autotune.code.kinds import (
     ANY_STRATEGY,
     DISTRIBUTING,
     ELEMENTS,

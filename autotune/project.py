@@ -1,4 +1,4 @@
-"""What a project says about its checks, and the TensorFlow that it is written for."""
+"""A project's own settings: its pyproject.toml, and the TensorFlow that it is written for."""
 
 import re
 import tomllib
@@ -8,14 +8,10 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
+from autotune.code.module import NEWEST, Version
 from autotune.errors import UsageError, in_words
 from autotune.text import hint
 
-Version = tuple[int, int]
-NEWEST: Version = (2, 21)
-"""With which every rule was tried out."""
-KERAS_3: Version = (2, 16)
-"""From here on, tf.keras is Keras 3."""
 _PACKAGES = {"tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-intel"}
 FILE = "pyproject.toml"
 TABLE = "[tool.autotune.doctor]"

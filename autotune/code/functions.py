@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 
-from autotune.doctor.code.names import Names
-from autotune.doctor.code.tree import Function, Lists, grouped, reached
+from autotune.code.names import Names
+from autotune.code.tree import Function, Lists, grouped, reached
 
 _PARTIAL = "functools.partial"
 _WRAPPERS = {_PARTIAL, "tf.autograph.experimental.do_not_convert"}

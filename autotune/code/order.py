@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, takewhile
 
-from autotune.doctor.code.functions import Functions
-from autotune.doctor.code.tree import Comprehension, Function
+from autotune.code.functions import Functions
+from autotune.code.tree import Comprehension, Function
 
 _CONDITIONAL: dict[type[ast.AST], Collection[str]] = {
     **dict.fromkeys((ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),

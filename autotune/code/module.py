@@ -5,13 +5,17 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
-from autotune.doctor.code.functions import argument
-from autotune.doctor.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, STRATEGIES, Kind
-from autotune.doctor.code.order import Order
-from autotune.doctor.code.tree import Function, reached
-from autotune.doctor.code.values import Values
-from autotune.doctor.settings import KERAS_3, NEWEST, Version
+from autotune.code.functions import argument
+from autotune.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, STRATEGIES, Kind
+from autotune.code.order import Order
+from autotune.code.tree import Function, reached
+from autotune.code.values import Values
 
+Version = tuple[int, int]
+NEWEST: Version = (2, 21)
+"""Of TensorFlow: with this version every rule was tried out."""
+KERAS_3: Version = (2, 16)
+"""From this version on, tf.keras is Keras 3."""
 _PUBLIC = re.compile(
     r"(?:tensorflow|keras)"
     r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)(?:\..*)?"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, cast
 
-from autotune.doctor.code.tree import Comprehension, Function, Lists, Tree, holds
+from autotune.code.tree import Comprehension, Function, Lists, Tree, holds
 
 _EACH = ast.For | ast.AsyncFor | ast.comprehension
 _TENSORFLOW = re.compile(r"^tensorflow(\.compat\.v2)?(?=\.|$)")
