@@ -17,8 +17,8 @@ from autotune.errors import CodeError, OutputError, UsageError, in_words
 from autotune.text import plural
 
 if TYPE_CHECKING:
-    from autotune.doctor.edits import Edit
     from autotune.doctor.report import Report
+    from autotune.doctor.source import Edit
     from autotune.project import Settings
 
 EXIT_CODES = (
@@ -72,12 +72,12 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
 ) -> None:
     """Check code for mistakes of distributed TensorFlow, without running it."""
     if rules:
-        from autotune.doctor.show import rule_list
+        from autotune.doctor.report import rule_list
 
         return show(rule_list())
     if explain is not None:
+        from autotune.doctor.report import explained
         from autotune.doctor.rules import find
-        from autotune.doctor.show import explained
 
         return show(explained(find(explain)))
     if not files:
@@ -115,13 +115,16 @@ def _check_code(
     edit: Literal["fix", "diff"] | None,
     exit_zero: bool,
 ) -> None:
+    from autotune.doctor.source import difference
+
     report = _check(paths, settings)
     edits = _edits_of(report) if edit else {}
     if edit == "fix" and edits:
         _edit(edits)
         report = _check(paths, settings)
     if edit == "diff":
-        _show_difference(edits)
+        for path, of_file in edits.items():
+            write_out(difference(path, of_file))
     elif report.complete or report.findings or output_format != "text":
         _show(report, output_format)
     for each in report.troubles:
@@ -141,7 +144,7 @@ def _check(paths: Sequence[Path], settings: Settings) -> Report:
 
 
 def _show(report: Report, output_format: Format) -> None:
-    from autotune.doctor import show as shown
+    from autotune.doctor import report as shown
 
     documents = {"json": shown.json_document, "github": shown.github_annotations}
     if output_format in documents:
@@ -161,7 +164,7 @@ def _edits_of(report: Report) -> dict[Path, list[Edit]]:
 
 
 def _edit(edits: dict[Path, list[Edit]]) -> None:
-    from autotune.doctor.edits import edit_file
+    from autotune.doctor.source import edit_file
 
     for path, of_file in edits.items():
         try:
@@ -169,10 +172,3 @@ def _edit(edits: dict[Path, list[Edit]]) -> None:
         except OSError as exc:
             raise OutputError(f"{path} cannot be written: {in_words(exc)}.") from exc
         log(f"{path}: {plural(len(of_file), 'edit')} made.")
-
-
-def _show_difference(edits: dict[Path, list[Edit]]) -> None:
-    from autotune.doctor.edits import difference
-
-    for path, of_file in edits.items():
-        write_out(difference(path, of_file))

@@ -15,10 +15,10 @@ from itertools import product
 from pathlib import Path
 
 from autotune.code.module import NEWEST, Module, Version, uses_tensorflow
-from autotune.doctor.report import Finding, Report, Trouble, sum_of
+from autotune.doctor.report import Finding, Report, sum_of
 from autotune.doctor.rule import Rule
 from autotune.doctor.rules import rules
-from autotune.doctor.text import NOTEBOOK, Text, read_texts
+from autotune.doctor.source import NOTEBOOK, Text, Trouble, read_texts
 from autotune.errors import CodeError
 
 FILE_LIMIT = 20.0

@@ -4,12 +4,12 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from importlib.resources import files
 
 from autotune.code.module import Module
-from autotune.doctor.edits import Edit
-from autotune.doctor.report import Severity
+from autotune.doctor.source import Edit
 from autotune.errors import UsageError
 
 Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
@@ -21,6 +21,13 @@ _PAGE = re.compile(
     r"\*(Error|Warning):\* (.+)\.\n\n\*Why:\* (.+)\n\n\*Instead:\* (.+?)\n\n```diff\n.+", re.DOTALL
 )
 _EXAMPLE = re.compile(r"^```diff\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    """It fails, or it learns wrongly."""
+    WARNING = "warning"
+    """It is slow, or goes wrong on some machines."""
 
 
 @dataclass(frozen=True, kw_only=True)

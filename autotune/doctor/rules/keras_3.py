@@ -5,8 +5,8 @@ import re
 
 from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, made_by
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
-from autotune.doctor.edits import Edit, at_end
 from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
+from autotune.doctor.source import Edit, at_end
 
 NAMES = Old("keras-2")
 _KEYWORDS: dict[str, str] = API["keras-2"]["arguments"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from autotune.code.names import same
 from autotune.doctor import Hits, Kind, Module, rule
-from autotune.doctor.edits import Edit, at_end
+from autotune.doctor.source import Edit, at_end
 from autotune.project import version_of
 
 _MISSING = {"AttributeError", "ImportError", "ModuleNotFoundError", "Exception"}

@@ -258,7 +258,7 @@ def _advice(path: Path, lines: range) -> str:
     from autotune.doctor import Severity  # noqa: PLC0415 - see above
     from autotune.doctor.check import check_text  # noqa: PLC0415 - see above
     from autotune.doctor.rules import rules  # noqa: PLC0415 - see above
-    from autotune.doctor.text import read_texts  # noqa: PLC0415 - see above
+    from autotune.doctor.source import read_texts  # noqa: PLC0415 - see above
 
     with suppress(CodeError):
         for text in read_texts(path):

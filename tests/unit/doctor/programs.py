@@ -13,7 +13,7 @@ from types import ModuleType
 from autotune.doctor.check import check_text
 from autotune.doctor.rule import HERE
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 
 NAMED = re.compile(r"^#: (.+)\n((?:(?!#[:=] ).*\n)*)((?:#= .*\n)*)", re.MULTILINE)
 ALONE = re.compile(r"^( *)([A-Z\d]+)(?: (\S+))?$", re.MULTILINE)

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from autotune.doctor.check import check_paths, check_text
-from autotune.doctor.edits import edit_file, edited
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text, edit_file, edited
 
 HEAD = "import tensorflow as tf\nfrom tensorflow import keras\n"
 

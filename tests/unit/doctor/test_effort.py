@@ -12,7 +12,7 @@ import pytest
 from autotune.doctor import check
 from autotune.doctor.check import check_paths, check_text, time_limit
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 
 HEAD = """\
 import threading

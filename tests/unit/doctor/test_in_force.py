@@ -6,7 +6,7 @@ import pytest
 
 from autotune.doctor.check import check_text
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 
 HEAD = """\
 import random

@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from autotune.doctor import Module
 from autotune.doctor.check import check_text
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 from autotune.errors import CodeError
 
 HEAD = "import tensorflow as tf\nimport keras\nimport threading\n"

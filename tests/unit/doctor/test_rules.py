@@ -9,7 +9,7 @@ import pytest
 from autotune.doctor.check import check_text
 from autotune.doctor.rule import HERE, pages, rule
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 from autotune.errors import UsageError
 from tests.unit.doctor.programs import found, marked
 

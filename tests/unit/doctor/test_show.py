@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from autotune.doctor.check import check_paths
-from autotune.doctor.report import Report
+from autotune.doctor.report import Report, github_annotations, json_document, report_text
 from autotune.doctor.rules import rules
-from autotune.doctor.show import github_annotations, json_document, report_text
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 from autotune.doctor.check import check_text
 from autotune.doctor.report import Report
 from autotune.doctor.rules import rules
-from autotune.doctor.text import Text
+from autotune.doctor.source import Text
 
 NAME = "run-outside-function"
 

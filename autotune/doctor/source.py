@@ -1,4 +1,7 @@
-"""Files as programs: a notebook holds one, and one more for each file that it writes."""
+"""Files as programs, with the places and the edits in them.
+
+A notebook holds one program, and one more for each file that it writes.
+"""
 
 import ast
 import io
@@ -6,11 +9,11 @@ import json
 import re
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import unified_diff
 from pathlib import Path
 
-from autotune.doctor.report import Place, Trouble
 from autotune.errors import CodeError
 from autotune.library.keras_notebook import python_of_cell
 
@@ -21,6 +24,47 @@ _COMMAND = re.compile(
 )
 """What Jupyter takes for one though it begins like Python, with the lines by which it goes on."""
 _WRITES = re.compile(r"\s*%%writefile\s.*\.py\s*\n")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a file; lines and columns begin with 1 and count characters."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    cell: int | None = None
+    """In a notebook: which of its code cells, whose lines are then meant."""
+
+    def __str__(self) -> str:
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{self.file}:{cell}{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A file, or a comment in it, that the check could not make sense of."""
+
+    text: str
+    """What is wrong and where, in a sentence or two."""
+    unread: bool
+    """Whether the file as a whole could not be checked."""
+
+    @property
+    def level(self) -> str:
+        return "error" if self.unread else "warning"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A piece of text within one line, and what to write instead."""
+
+    start: tuple[int, int]
+    """Line, which begins with 1, and column in bytes, as the parser counts."""
+    old: str
+    new: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,3 +184,41 @@ def _mistake(path: Path, number: int, python: str) -> CodeError | None:
     except CodeError as exc:
         return exc
     return None
+
+
+def at_end(node: ast.Attribute, old: str, new: str) -> Edit:
+    """Return an edit of the text that a node ends in."""
+    column = (node.end_col_offset or 0) - len(old.encode())
+    return Edit((node.end_lineno or 0, column), old, new)
+
+
+def edited(content: str, edits: Iterable[Edit]) -> str:
+    lines = [line.encode() for line in io.StringIO(content, newline="")]
+    for edit in sorted(set(edits), key=lambda each: each.start, reverse=True):
+        line, column = edit.start
+        old, new = edit.old.encode(), edit.new.encode()
+        before, after = lines[line - 1][:column], lines[line - 1][column:]
+        if after.startswith(old):
+            lines[line - 1] = before + new + after.removeprefix(old)
+    return b"".join(lines).decode()
+
+
+def _read_exactly(path: Path) -> tuple[str, str]:
+    """Return the text of a Python file with its own ends of lines, and its encoding."""
+    with path.open("rb") as file:
+        encoding, _ = tokenize.detect_encoding(file.readline)
+    return path.read_bytes().decode(encoding), encoding
+
+
+def difference(path: Path, edits: Iterable[Edit]) -> str:
+    content, _ = _read_exactly(path)
+    before, after = (it.splitlines(keepends=True) for it in (content, edited(content, edits)))
+    return "".join(unified_diff(before, after, str(path), str(path)))
+
+
+def edit_file(path: Path, edits: Iterable[Edit]) -> None:
+    """Write a file anew with these edits, if what they make of it is Python."""
+    content, encoding = _read_exactly(path)
+    after = edited(content, edits)
+    ast.parse(after)
+    path.write_bytes(after.encode(encoding))
