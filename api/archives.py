@@ -21,9 +21,9 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from autotune.api.errors import BadArchive, CodeTooLarge
 from autotune.text import is_line, plural, size
 from autotune.value import Value
+from autotune.wire.errors import BadArchive, CodeTooLarge
 
 LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 1000, 64
 """Bytes of a name, bytes of a path, and folders within each other."""

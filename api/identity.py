@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from autotune.api.errors import KeyRefused, ScopeMissing
 from autotune.value import Value
+from autotune.wire.errors import KeyRefused, ScopeMissing
 
 PERSON = "person:"
 """Begins the id of a person, and of no key."""

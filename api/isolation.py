@@ -18,7 +18,7 @@ import struct
 from enum import StrEnum
 from pathlib import Path
 
-from autotune.api.errors import SettingsError
+from autotune.wire.errors import SettingsError
 
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1

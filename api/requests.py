@@ -1,36 +1,16 @@
-"""What callers ask for: a job, with the checks before it waits, and lists of jobs."""
+"""The checks of a request before its job waits, and which jobs a list has."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    JsonValue,
-    StrictBool,
-    StrictInt,
-    Tag,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field
 
-from autotune.api.errors import (
-    InvalidBudget,
-    InvalidOption,
-    InvalidParameter,
-    InvalidSpace,
-    InvalidTuning,
-    SpaceNotRunnable,
-)
-from autotune.api.states import State
-from autotune.api.values import Line, Name, Program, Tuning
+from autotune.api.settings import Quotas
+from autotune.api.workloads import Registry
 from autotune.axis import AxisRole
 from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
@@ -44,34 +24,22 @@ from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_ma
 from autotune.strategies import strategies
 from autotune.text import is_line
 from autotune.value import Described, Scalar
+from autotune.wire.errors import (
+    InvalidBudget,
+    InvalidOption,
+    InvalidParameter,
+    InvalidSpace,
+    InvalidTuning,
+    SpaceNotRunnable,
+)
+from autotune.wire.jobs import JobRequest, Program, State, Text, Tuning
 from autotune.workload import Returned, WorkloadFacts, is_script
-
-if TYPE_CHECKING:  # A client needs neither.
-    from autotune.api.settings import Quotas
-    from autotune.api.workloads import Registry
 
 MOST_AXES = 32
 LARGEST = 2.0**63
 """Of a space's numbers; sizes are computed with them."""
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
-
-
-Text = Annotated[Line, Field(max_length=200)]
-Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_KINDS: Mapping[type, str] = {bool: "truth", int: "whole", float: "number", str: "text"}
-Given = Annotated[
-    Annotated[StrictBool, Tag("truth")]
-    | Annotated[StrictInt, Tag("whole")]
-    | Annotated[Number, Tag("number")]
-    | Annotated[Text, Tag("text")],
-    Discriminator(lambda given: _KINDS.get(type(given), "text")),
-]
-"""Strict: otherwise a one would become true. A mistake is told of the kind that was given."""
-SpaceGiven = Annotated[
-    Annotated[Name, Tag("name")] | Annotated[Space, Tag("space")],
-    Discriminator(lambda given: "name" if isinstance(given, str) else "space"),
-]
 
 
 def _digits(given: Any) -> Any:
@@ -98,41 +66,6 @@ class ListQuery(Described):
     """The `next` of the page before."""
     limit: Annotated[int, Field(ge=1, le=100), DIGITS] = 20
     """Most jobs to return."""
-
-
-_EXAMPLE: dict[str, JsonValue] = {
-    "workload": "digits",
-    "params": {"filters": 64},
-    "space": "quick",
-    "budget": "5min",
-    "needs": {"devices": 2, "kind": "H100", "labels": ["rack=7"]},
-}
-
-
-class JobRequest(Tuning):
-    """A request for a job: what to tune, over which space, and with which options."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
-
-    workload: Name | Literal[""] = ""
-    """The name of a registered workload; left out where a `program` is given."""
-    params: Annotated[dict[Name, Given], Field(max_length=64)] = Field(default_factory=dict)
-    """Parameters of the workload, or of the program's model function."""
-    space: SpaceGiven = AUTO
-    """`auto`, the name of a ready-made space, or a whole space."""
-
-    @model_validator(mode="after")
-    def _of_one_kind(self) -> Self:
-        if bool(self.workload) is (self.program is not None):
-            raise ValueError("either workload or program must be given")
-        return self
-
-    @property
-    def fingerprint(self) -> str:
-        """Equal for the same request, in whatever order its members come."""
-        # Without defaults, so that a later version with more options still knows it.
-        text = json.dumps(self.model_dump(mode="json", exclude_defaults=True), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def checked(

@@ -30,16 +30,16 @@ from pydantic_settings import (
 )
 
 from autotune.api.archives import Limits
-from autotune.api.errors import SettingsError
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle
-from autotune.api.needs import Labels
 from autotune.api.workloads import GROUP, Declared, Registered, Registry, check_bounded, registered
 from autotune.errors import first_mistake
 from autotune.installed import load_plugins
 from autotune.machine import Machine
 from autotune.value import Value
+from autotune.wire.errors import SettingsError
+from autotune.wire.jobs import Labels
 
 PREFIX = "AUTOTUNE_SERVICE_"
 FILE = f"{PREFIX}FILE"

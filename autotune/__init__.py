@@ -16,11 +16,6 @@ from importlib import import_module
 from typing import Any
 
 _PUBLIC = {
-    "autotune.api.errors": "ServiceError",
-    "autotune.api.events": "Ended",
-    "autotune.api.needs": "Needs",
-    "autotune.api.states": "State",
-    "autotune.api.values": "Job JobEvent",
     "autotune.axis": "Axis",
     "autotune.checks.breakdown": "Breakdown",
     "autotune.checks.certificate": "Certificate",
@@ -56,6 +51,9 @@ _PUBLIC = {
     "autotune.trial": "Stage Trial",
     "autotune.tuning": "Tuner autotune tune",
     "autotune.verification.verify": "Verification VerificationOutcome verify",
+    "autotune.wire.errors": "ServiceError",
+    "autotune.wire.events": "Ended JobEvent",
+    "autotune.wire.jobs": "Job Needs State",
     "autotune.workload": "Factory Workload WorkloadFacts",
     "autotune.workload.backlog": "Backlog",
     "autotune.workload.script": "Script",

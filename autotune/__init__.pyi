@@ -1,11 +1,6 @@
 # The public names for type checkers; `__init__.py` has them by module.
 
 from autotune.answer import Answer as Answer, Entry as Entry, Verdict as Verdict
-from autotune.api.errors import ServiceError as ServiceError
-from autotune.api.events import Ended as Ended
-from autotune.api.needs import Needs as Needs
-from autotune.api.states import State as State
-from autotune.api.values import Job as Job, JobEvent as JobEvent
 from autotune.axis import Axis as Axis
 from autotune.checks.breakdown import Breakdown as Breakdown
 from autotune.checks.certificate import Certificate as Certificate
@@ -70,6 +65,9 @@ from autotune.verification.verify import (
     VerificationOutcome as VerificationOutcome,
     verify as verify,
 )
+from autotune.wire.errors import ServiceError as ServiceError
+from autotune.wire.events import Ended as Ended, JobEvent as JobEvent
+from autotune.wire.jobs import Job as Job, Needs as Needs, State as State
 from autotune.workload import (
     Factory as Factory,
     Workload as Workload,

@@ -19,20 +19,6 @@ from urllib.parse import quote
 import httpx2 as httpx
 from pydantic import BaseModel, ValidationError
 
-from autotune.api.errors import NoRecommendation, NotFound, ServiceError, UnreadableRecord
-from autotune.api.needs import Needs
-from autotune.api.requests import JobRequest
-from autotune.api.states import FINAL, State
-from autotune.api.values import (
-    CodeAnswer,
-    Job,
-    JobEvent,
-    Page,
-    Problem,
-    Program,
-    SeenWorker,
-    WorkersAnswer,
-)
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions, options_from
@@ -41,6 +27,20 @@ from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
 from autotune.text import cleaned
 from autotune.value import Scalar
+from autotune.wire.errors import NoRecommendation, NotFound, Problem, ServiceError, UnreadableRecord
+from autotune.wire.events import JobEvent
+from autotune.wire.jobs import (
+    FINAL,
+    CodeAnswer,
+    Job,
+    JobRequest,
+    Needs,
+    Page,
+    Program,
+    SeenWorker,
+    State,
+    WorkersAnswer,
+)
 from autotune.workload import is_script
 
 __all__ = ["Client"]

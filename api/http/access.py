@@ -19,13 +19,13 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope as Connection, Send
 
-from autotune.api.errors import KeyMissing, KeyRefused, ServiceError
 from autotune.api.http.service import Service
 from autotune.api.identity import Caller, Scope
 from autotune.api.log import about
 from autotune.api.settings import Settings
 from autotune.api.store.auth import is_session
 from autotune.api.values import LOCAL_PROJECT
+from autotune.wire.errors import KeyMissing, KeyRefused, ServiceError
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/sign-in"})

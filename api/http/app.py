@@ -27,7 +27,6 @@ from starlette.routing import Match
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from autotune.api.errors import SettingsError
 from autotune.api.http import code, files, operating, tunings
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import BodyLimit, Envelope, is_request_id
@@ -36,10 +35,11 @@ from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
 from autotune.api.log import log
 from autotune.api.settings import PRIVATE, Settings
-from autotune.api.values import JobEvent, Problem
 from autotune.errors import in_words
 from autotune.face import Face, shown_by
 from autotune.installed import VERSION
+from autotune.wire.errors import Problem, SettingsError
+from autotune.wire.events import JobEvent
 
 DESCRIPTION = (
     "Create a tuning job for uploaded code or for a registered workload, follow it, and fetch the "

@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
 from autotune.api import archives
-from autotune.api.errors import BadArchive
 from autotune.api.http.access import Uploader
 from autotune.api.http.service import Here, Service
 from autotune.api.log import note
 from autotune.api.store import code
-from autotune.api.values import CodeAnswer
+from autotune.wire.errors import BadArchive
+from autotune.wire.jobs import CodeAnswer
 
 router = APIRouter(tags=["code"])
 Digest = Annotated[

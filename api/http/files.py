@@ -8,7 +8,6 @@ from fastapi import APIRouter, Path, Query
 from pydantic import Field
 from starlette.responses import Response
 
-from autotune.api.errors import NotFound
 from autotune.api.http.access import Reader
 from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId
@@ -18,6 +17,7 @@ from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.result import Result
 from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
+from autotune.wire.errors import NotFound
 
 router = APIRouter(tags=["files"])
 

@@ -10,7 +10,7 @@ from autotune.api.http.access import Reader
 from autotune.api.http.answers import HealthAnswer, WorkloadAnswer, WorkloadsAnswer
 from autotune.api.http.files import text_answer
 from autotune.api.http.service import Here
-from autotune.api.values import WorkersAnswer
+from autotune.wire.jobs import WorkersAnswer
 
 router = APIRouter(tags=["operating"])
 

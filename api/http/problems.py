@@ -19,10 +19,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import Scope
 
-from autotune.api.errors import DiskFull, ServiceError, causes
 from autotune.api.log import log
-from autotune.api.values import Mistake, Problem
 from autotune.errors import in_words
+from autotune.wire.errors import DiskFull, Mistake, Problem, ServiceError, causes
 
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
 """What the framework hands to a handler; anything else the envelope answers."""

@@ -12,7 +12,12 @@ from contextlib import contextmanager, suppress
 from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.errors import (
+from autotune.api.http.metrics import Metrics
+from autotune.api.log import log
+from autotune.api.settings import Web
+from autotune.api.store.jobs import Jobs
+from autotune.text import plural
+from autotune.wire.errors import (
     DatabaseUnavailable,
     KeyRefused,
     NotFound,
@@ -20,13 +25,7 @@ from autotune.api.errors import (
     ServiceError,
     TooManyStreams,
 )
-from autotune.api.events import Ended
-from autotune.api.http.metrics import Metrics
-from autotune.api.log import log
-from autotune.api.settings import Web
-from autotune.api.store.jobs import Jobs
-from autotune.api.values import JobEvent
-from autotune.text import plural
+from autotune.wire.events import Ended, JobEvent
 
 HEARTBEAT = format_sse_event(comment="still there")
 Again = Callable[[], Awaitable[object]]

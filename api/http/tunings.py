@@ -11,17 +11,16 @@ from fastapi.sse import EventSourceResponse
 from pydantic import AfterValidator, Field
 from starlette.concurrency import run_in_threadpool
 
-from autotune.api.errors import no_such_job
 from autotune.api.http.access import Reader, Writer, admit
 from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.service import Here
 from autotune.api.identity import Scope
-from autotune.api.requests import DIGITS, JobRequest, ListQuery
-from autotune.api.states import FINAL
+from autotune.api.requests import DIGITS, ListQuery
 from autotune.api.store.jobs import MOST_TRIALS
-from autotune.api.values import Job, Page
 from autotune.value import Described
+from autotune.wire.errors import no_such_job
+from autotune.wire.jobs import FINAL, Job, JobRequest, Page
 
 router = APIRouter(tags=["tunings"])
 _LOCATION = {"headers": {"Location": {"schema": {"type": "string"}}}}

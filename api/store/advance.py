@@ -7,17 +7,22 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import ColumnElement, Connection, insert, update
 
-from autotune.api.errors import IllegalTransition, Superseded
-from autotune.api.events import Ended, Event, brief
-from autotune.api.states import FINAL, NEXT, State
+from autotune import events
 from autotune.api.store.database import Now, live
 from autotune.api.store.tables import events as rows, jobs
 from autotune.api.values import LeaseToken
 from autotune.events import TrialEnded
+from autotune.wire.errors import IllegalTransition, Superseded
+from autotune.wire.events import Ended, Event
+from autotune.wire.jobs import FINAL, NEXT, State
 
 CANCELLED = "The job was cancelled. Ask for it again to have it run to its end."
 """The reason of every job that was."""
 Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | None]
+
+
+MOST_ENTRIES = 50
+"""The best of them are kept with each event."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,3 +99,18 @@ def add_events(connection: Connection, job_id: str, after: int, events: Sequence
         added.append({"job_id": job_id, "number": number, "trial": trial, "body": body})
     if added:
         connection.execute(insert(rows).values(at=Now()), added)
+
+
+def brief(what: Event) -> Event:
+    """Return an event without what the trials of the job hold already."""
+    match what:
+        case events.Planned():
+            return what.model_copy(update={"kept": ()})
+        case events.TrialEnded(trial=trial):
+            shown = trial.model_copy(update={"windows": (), "detail": ""})
+            entries = what.answer.entries[:MOST_ENTRIES] if what.answer else ()
+            answer = what.answer and what.answer.model_copy(update={"entries": entries})
+            return what.model_copy(update={"trial": shown, "answer": answer})
+        case events.Notice(text=text):
+            return what.model_copy(update={"text": text[:2000]})
+    return what

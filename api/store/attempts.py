@@ -23,9 +23,6 @@ from sqlalchemy import (
     update,
 )
 
-from autotune.api.errors import UnreadableRecord
-from autotune.api.events import Claimed, Released
-from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance, advance_held, superseded
 from autotune.api.store.database import Database, Now, lapsed, live, lock
 from autotune.api.store.queue import has_job, next_job
@@ -43,6 +40,9 @@ from autotune.api.values import (
 )
 from autotune.config import Configuration
 from autotune.trial import Trial
+from autotune.wire.errors import UnreadableRecord
+from autotune.wire.events import Claimed, Released
+from autotune.wire.jobs import State
 
 FINISHED = "finished"
 """How an attempt ended that ended its job."""

@@ -15,11 +15,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, select, update
 
-from autotune.api.errors import KeyRefused, NotFound
 from autotune.api.identity import Caller, Scope
 from autotune.api.log import note
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import keys, sessions
+from autotune.wire.errors import KeyRefused, NotFound
 
 PREFIX = "autotune_"
 """Lets scanners find a key that was committed by mistake."""

@@ -7,12 +7,11 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select, update
 
 from autotune.api.archives import Contents
-from autotune.api.errors import NotFound, QuotaExceeded, UnknownCode
-from autotune.api.states import UNFINISHED
 from autotune.api.store.database import Database, Now, lock
 from autotune.api.store.tables import code, jobs
-from autotune.api.values import CodeAnswer
 from autotune.text import size
+from autotune.wire.errors import NotFound, QuotaExceeded, UnknownCode
+from autotune.wire.jobs import UNFINISHED, CodeAnswer
 
 _SHOWN = (code.c.digest, code.c.bytes, code.c.files, code.c.unpacked, code.c.created_at)
 

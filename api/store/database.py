@@ -34,7 +34,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from autotune.api.errors import DatabaseUnavailable, DiskFull, SettingsError
+from autotune.wire.errors import DatabaseUnavailable, DiskFull, SettingsError
 
 BUSY_SECONDS = 10
 """Longest wait for another writer; less than a lease, so that a worker knows in time."""

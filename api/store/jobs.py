@@ -8,19 +8,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select
 
-from autotune.api.errors import (
-    DatabaseUnavailable,
-    IdempotencyMismatch,
-    NotFound,
-    OtherSchema,
-    SettingsError,
-)
-from autotune.api.events import Cancelling, Queued
 from autotune.api.log import note
-from autotune.api.needs import Needs
-from autotune.api.requests import JobRequest, ListQuery, checked
+from autotune.api.requests import ListQuery, checked
 from autotune.api.settings import Quotas, Settings
-from autotune.api.states import State
 from autotune.api.store import code, reading
 from autotune.api.store.advance import Step, add_events, advance
 from autotune.api.store.database import Database, Now, cause_of, lock
@@ -29,11 +19,20 @@ from autotune.api.store.schema import check_schema, make
 from autotune.api.store.tables import attempts, jobs
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
-from autotune.api.values import Job, JobDetail, JobEvent, Page, SeenWorker, Tuning, read
+from autotune.api.values import JobDetail, read
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
 from autotune.trial import Trial
+from autotune.wire.errors import (
+    DatabaseUnavailable,
+    IdempotencyMismatch,
+    NotFound,
+    OtherSchema,
+    SettingsError,
+)
+from autotune.wire.events import Cancelling, JobEvent, Queued
+from autotune.wire.jobs import Job, JobRequest, Needs, Page, SeenWorker, State, Tuning
 
 MOST_EVENTS = 500
 MOST_TRIALS = 500

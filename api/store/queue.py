@@ -16,16 +16,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, select, update
 
-from autotune.api.errors import UnreadableRecord
-from autotune.api.events import Released
-from autotune.api.needs import Needs
-from autotune.api.states import State
 from autotune.api.store.advance import Cell, Step, advance
 from autotune.api.store.database import Database, lapsed, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs
 from autotune.api.store.workers import there
-from autotune.api.values import SeenWorker, Waiting, WaitsFor, WorkerInfo, read
+from autotune.api.values import WorkerInfo, read
 from autotune.events import Notice
+from autotune.wire.errors import UnreadableRecord
+from autotune.wire.events import Released
+from autotune.wire.jobs import Needs, SeenWorker, State, Waiting, WaitsFor
 
 AT_ONCE = 50
 _OF_A_JOB = ("id", "seq", "project", "state", "attempt", "trials", "workload", "digest")

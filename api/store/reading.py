@@ -6,21 +6,23 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
 
-from autotune.api.errors import NoRecommendation, UnreadableRecord, no_such_job
-from autotune.api.events import Event, brief, event
 from autotune.api.requests import ListQuery
-from autotune.api.states import FINAL, State
+from autotune.api.store.advance import brief
 from autotune.api.store.tables import attempts, events, jobs, trials
-from autotune.api.values import UNREADABLE, Job, JobEvent, Tuning, read
+from autotune.api.values import UNREADABLE, read
 from autotune.events import Notice
 from autotune.result import Result
 from autotune.trial import Trial
+from autotune.wire.errors import NoRecommendation, UnreadableRecord, no_such_job
+from autotune.wire.events import Event, JobEvent
+from autotune.wire.jobs import FINAL, Job, State, Tuning
 
 _OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
 COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.digest]
+_EVENT = TypeAdapter[Event](Event)
 
 
 def row_of(
@@ -125,6 +127,6 @@ def _body(row: Row[Any]) -> Event:
     """Return what happened; where the record is damaged, only that something did."""
     text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
     try:
-        return brief(read(event, text))
+        return brief(read(_EVENT, text))
     except UnreadableRecord as exc:
         return Notice(text=exc.cause)

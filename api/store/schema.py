@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Connection, delete, insert, inspect, select
 
-from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
 from autotune.api.store.tables import metadata, schema
+from autotune.wire.errors import OtherSchema, SettingsError
 
 NUMBER = "0.2.0"
 """Version of autotune that last changed the tables."""

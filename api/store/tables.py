@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Index, LargeBinary, MetaData, Text, literal_column, text
 from sqlmodel import Field, SQLModel
 
-from autotune.api.states import HELD
+from autotune.wire.jobs import HELD
 
 NAMES = {
     "ix": "ix_%(column_0_N_label)s",

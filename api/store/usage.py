@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, delete, func, insert, select, update
 
-from autotune.api.errors import QuotaExceeded
 from autotune.api.settings import Quotas
-from autotune.api.states import UNFINISHED, State
 from autotune.api.store.database import Database, Now, insert_new
 from autotune.api.store.queue import unserved
 from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, events, jobs, totals, trials
 from autotune.text import plural
+from autotune.wire.errors import QuotaExceeded
+from autotune.wire.jobs import UNFINISHED, State
 
 AT_ONCE = 50
 """Jobs that one transaction removes, so that nobody waits long for its end."""

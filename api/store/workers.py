@@ -6,12 +6,13 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update
 
-from autotune.api.errors import NotFound
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs, workers
-from autotune.api.values import SeenWorker, WorkerInfo
+from autotune.api.values import WorkerInfo
 from autotune.installed import VERSION
 from autotune.machine import Machine
+from autotune.wire.errors import NotFound
+from autotune.wire.jobs import SeenWorker
 
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import psutil
 
-from autotune.api.errors import DatabaseUnavailable
 from autotune.api.log import log
 from autotune.api.settings import Settings
 from autotune.api.store import attempts
@@ -24,6 +23,7 @@ from autotune.api.values import OrphanedProcesses
 from autotune.api.work import processes
 from autotune.engine.resolve import new_engine
 from autotune.machine import Machine
+from autotune.wire.errors import DatabaseUnavailable
 
 
 def at_most_every(

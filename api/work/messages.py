@@ -14,7 +14,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter
 
-from autotune.api.errors import causes
 from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.config import Configuration
@@ -26,6 +25,7 @@ from autotune.result import Result
 from autotune.space import Space
 from autotune.trial import Trial
 from autotune.value import Scalar, Value
+from autotune.wire.errors import causes
 
 STUDY = "job"
 """Name of the study of every job; each is in a database of its own."""

@@ -10,9 +10,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from autotune import events
-from autotune.api.errors import DatabaseUnavailable, ServiceError
 from autotune.api.settings import Code, Patience
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.advance import superseded
 from autotune.api.store.database import Database
@@ -20,6 +18,8 @@ from autotune.api.values import AttemptReport, ClaimedJob
 from autotune.api.work.messages import ODD, FinalMessage, GaveUp, Message
 from autotune.api.work.tuner import Tuner
 from autotune.text import size
+from autotune.wire.errors import DatabaseUnavailable, ServiceError
+from autotune.wire.jobs import State
 
 Result = TypeVar("Result")
 _RETRY_SECONDS = 0.5

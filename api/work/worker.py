@@ -17,23 +17,15 @@ from threading import Event
 from typing import Any
 
 from autotune.api import archives, isolation, sandbox
-from autotune.api.errors import (
-    BadArchive,
-    CodeTooLarge,
-    DatabaseUnavailable,
-    InvalidTuning,
-    Superseded,
-)
 from autotune.api.isolation import Isolation
 from autotune.api.log import about, log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
-from autotune.api.states import State
 from autotune.api.store import attempts, code, workers
 from autotune.api.store.database import Database, cause_of
 from autotune.api.store.jobs import open_database
 from autotune.api.store.queue import mark_unserved
 from autotune.api.store.schema import check_schema
-from autotune.api.values import ClaimedJob, Job, JobOutcome, WorkerInfo, answer_of
+from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo, answer_of
 from autotune.api.work import messages, processes
 from autotune.api.work.housekeeping import Inspection, at_most_every, remove_old, sweep
 from autotune.api.work.supervision import EndCause, Lease, Supervision
@@ -42,6 +34,14 @@ from autotune.api.workloads import Registry
 from autotune.face import Face, shown_by
 from autotune.space import Space
 from autotune.text import plural, roughly, size
+from autotune.wire.errors import (
+    BadArchive,
+    CodeTooLarge,
+    DatabaseUnavailable,
+    InvalidTuning,
+    Superseded,
+)
+from autotune.wire.jobs import Job, State
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."

@@ -40,9 +40,9 @@ def database(
 ) -> None:
     """Tell whether the service's database is of this version, and what to do if it is not."""
     with closing(_unchanged(settings)) as found:
-        from autotune.api.errors import DatabaseUnavailable, OtherSchema
         from autotune.api.store import schema
         from autotune.api.store.jobs import opening_error
+        from autotune.wire.errors import DatabaseUnavailable, OtherSchema
 
         try:
             if not migrate:
@@ -160,9 +160,9 @@ def service_database(settings: Path | None) -> Iterator[Database]:
     with closing(_unchanged(settings)) as database:
         import psutil
 
-        from autotune.api.errors import OtherSchema, SettingsError
         from autotune.api.log import about
         from autotune.api.store.schema import check_schema
+        from autotune.wire.errors import OtherSchema, SettingsError
 
         try:
             check_schema(database)
@@ -181,9 +181,9 @@ def _unchanged(settings: Path | None) -> Database:
     check_service()
     from sqlalchemy import make_url
 
-    from autotune.api.errors import SettingsError
     from autotune.api.settings import load_settings
     from autotune.api.store.database import Database
+    from autotune.wire.errors import SettingsError
 
     given = load_settings(settings)
     url = make_url(given.database_url)

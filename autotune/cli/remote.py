@@ -15,9 +15,9 @@ from autotune.cli.console import log, notices, show, write_out
 from autotune.errors import Interrupted, UsageError, in_words
 
 if TYPE_CHECKING:
-    from autotune.api.values import Program
     from autotune.client import Client
     from autotune.result import Result
+    from autotune.wire.jobs import Program
 
 What = Annotated[
     str,
@@ -59,7 +59,7 @@ def submit(  # noqa: PLR0913 - one parameter for each option of the command
 
     A script or functions are uploaded with the files of the folder that git tracks or would track.
     """
-    from autotune.api.values import WaitsFor
+    from autotune.wire.jobs import WaitsFor
     from autotune.workload import is_script
 
     params, options = take.pairs(param, "--param"), context.obj.options
@@ -116,11 +116,11 @@ def watch(
     *, job: take.JobId, url: take.Url, key_file: take.KeyFile = None, json: take.Json = False
 ) -> None:
     """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
-    from autotune.api.events import sentence_of
-    from autotune.api.states import State
     from autotune.events import Event, Notice
     from autotune.result.following import terminal_report
     from autotune.result.headline import settings
+    from autotune.wire.events import sentence_of
+    from autotune.wire.jobs import State
 
     with connected(url, key_file) as client:
         with terminal_report(notices()) as view:

@@ -9,13 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Table, create_engine, insert, select, text
 
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
-from autotune.api.states import State
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.work.worker import Worker
+from autotune.wire.jobs import JobRequest, State
 
 TRIALS = 40
 PROJECTS = 50

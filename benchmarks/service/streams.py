@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from urllib.parse import urlsplit
 
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import AttemptReport, JobOutcome, LeaseToken, WorkerInfo
 from autotune.events import Notice
+from autotune.wire.jobs import JobRequest, State
 from benchmarks.service.filled import OWN
 from benchmarks.service.site import Site, address_of, running
 from benchmarks.service.table import Row

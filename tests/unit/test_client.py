@@ -18,12 +18,12 @@ from autotune import (
     UsageError,
     client as client_module,
 )
-from autotune.api.errors import NoRecommendation, QuotaExceeded, UnreadableRecord
 from autotune.api.http.problems import response_to
-from autotune.api.needs import Needs
 from autotune.errors import AutotuneError
 from autotune.space import Space
 from autotune.text import STEERING
+from autotune.wire.errors import NoRecommendation, QuotaExceeded, UnreadableRecord
+from autotune.wire.jobs import Needs
 
 URL = "http://tuner"
 Reply = httpx.Response | Exception

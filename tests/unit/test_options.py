@@ -9,7 +9,6 @@ import pytest
 import typer
 from pydantic import BaseModel, ValidationError
 
-from autotune.api.values import Tuning
 from autotune.cli import app
 from autotune.cli.options import help_text
 from autotune.config import Configuration, accepts, axes, default_of, describe
@@ -17,6 +16,7 @@ from autotune.errors import UsageError
 from autotune.face import Face, shown_by
 from autotune.options import Declared, SearchOptions, declared, options_from
 from autotune.strategies import strategies
+from autotune.wire.jobs import Tuning
 
 
 @pytest.fixture(autouse=True)

@@ -16,14 +16,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from autotune.api.errors import KeyRefused
 from autotune.api.http.access import EVERYBODY
 from autotune.api.http.problems import response_to, route_of
 from autotune.api.identity import PERSON, Caller, Scope
-from autotune.api.states import FINAL
-from autotune.api.values import Problem, moment
 from autotune.result.html import SCRIPT, STYLE, environment, part
 from autotune.text import clock, roughly
+from autotune.wire.errors import KeyRefused, Problem
+from autotune.wire.jobs import FINAL, moment
 
 SCRIPTS = {SCRIPT, "page.js", "docs.js"}
 KINDS = dict.fromkeys(SCRIPTS, "text/javascript") | {STYLE: "text/css", "icon.svg": "image/svg+xml"}

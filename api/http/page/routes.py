@@ -16,7 +16,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
 
-from autotune.api.errors import IllegalTransition, KeyRefused, ScopeMissing
 from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, session_of
 from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
 from autotune.api.http.page.views import job_view, list_view
@@ -24,6 +23,7 @@ from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here
 from autotune.api.http.tunings import JobId
 from autotune.api.requests import ListQuery
+from autotune.wire.errors import IllegalTransition, KeyRefused, ScopeMissing
 
 SESSION_SECONDS = 12 * 3600
 """A day's work; then the key is asked for again."""

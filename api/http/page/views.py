@@ -7,17 +7,17 @@ from typing import Any, NamedTuple, get_args
 from urllib.parse import urlencode
 
 from autotune.answer import Answer, Verdict
-from autotune.api.events import Claimed, Event, Released, sentence_of
 from autotune.api.http.files import FILES
 from autotune.api.requests import ListQuery
-from autotune.api.states import FINAL, State
-from autotune.api.values import LOCAL_PROJECT, Job, JobDetail, Page, Tuning
+from autotune.api.values import LOCAL_PROJECT, JobDetail
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.result import Result
 from autotune.result.html import parts, parts_so_far
 from autotune.result.view import PHASES, Figure, expected, figure
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
+from autotune.wire.events import Claimed, Event, Released, sentence_of
+from autotune.wire.jobs import FINAL, Job, Page, State, Tuning
 
 FILTERS: Mapping[str, list[State]] = {
     "All": [],

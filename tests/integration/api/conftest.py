@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.schema import make
+from autotune.wire.jobs import JobRequest
 from benchmarks.service.site import Process, Site
 
 ROOT = Path(__file__).parents[3]

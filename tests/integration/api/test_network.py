@@ -14,19 +14,17 @@ import psutil
 import pytest
 
 from autotune.api import isolation
-from autotune.api.errors import SettingsError
 from autotune.api.isolation import Isolation
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.states import FINAL, State
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
 from autotune.api.work import tuner
 from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
 from autotune.reason import Outcome
+from autotune.wire.errors import SettingsError
+from autotune.wire.jobs import FINAL, Job, JobRequest, State
 from benchmarks.service.site import Process, until
 from tests.running import python
 

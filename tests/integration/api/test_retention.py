@@ -8,16 +8,15 @@ import time
 import pytest
 from sqlalchemy import func, select, update
 
-from autotune.api.errors import NotFound
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.states import State
 from autotune.api.store import attempts, tables, usage
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobOutcome, WorkerInfo
+from autotune.api.values import JobOutcome, WorkerInfo
 from autotune.api.work.worker import DAY_SECONDS, Worker, jobs_folder
+from autotune.wire.errors import NotFound
+from autotune.wire.jobs import Job, JobRequest, State
 
 OF_A_JOB = (tables.events, tables.trials, tables.attempts)
 

@@ -13,12 +13,12 @@ import pytest
 from sqlalchemy import insert, inspect, select
 from sqlmodel import col
 
-from autotune.api.errors import OtherSchema, SettingsError
 from autotune.api.store.database import Database, lock
 from autotune.api.store.schema import advice, check_schema, make, migrate
 from autotune.api.store.tables import Code, Totals
 from autotune.api.store.workers import seen
 from autotune.api.values import WorkerInfo
+from autotune.wire.errors import OtherSchema, SettingsError
 
 
 def test_making_the_tables_again_changes_nothing(database: Database) -> None:

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import QuotaExceeded
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas, Settings
-from autotune.api.states import State
 from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
@@ -19,6 +16,8 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, LeaseToken, ProcessIdentity, WorkerInfo
 from autotune.config import Configuration
 from autotune.trial import Trial
+from autotune.wire.errors import QuotaExceeded
+from autotune.wire.jobs import JobRequest, State
 from tests.trials import ended_trial
 
 LEASE = 30.0

@@ -15,11 +15,8 @@ from hypothesis.stateful import (
 )
 from sqlalchemy import update
 
-from autotune.api.errors import IllegalTransition, Superseded
-from autotune.api.events import Ended
-from autotune.api.requests import JobRequest, ListQuery
+from autotune.api.requests import ListQuery
 from autotune.api.settings import Quotas
-from autotune.api.states import FINAL, HELD, State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
@@ -27,6 +24,9 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, metadata
 from autotune.api.values import JobOutcome, LeaseToken, ProcessIdentity, WorkerInfo
 from autotune.api.workloads import Registered, Registry
+from autotune.wire.errors import IllegalTransition, Superseded
+from autotune.wire.events import Ended
+from autotune.wire.jobs import FINAL, HELD, JobRequest, State
 from tests.trials import ended_trial
 
 LEASE = 1000.0

@@ -10,17 +10,15 @@ from threading import Event, Thread
 import pytest
 from sqlalchemy import select
 
-from autotune.api.events import Released
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.states import State
 from autotune.api.store import attempts, tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
 from autotune.api.work.messages import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
 from autotune.result import Result
+from autotune.wire.events import Released
+from autotune.wire.jobs import Job, JobRequest, State
 
 pytestmark = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
 

@@ -13,19 +13,17 @@ import psutil
 import pytest
 from sqlalchemy import select
 
-from autotune.api.events import Ended
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
-from autotune.api.states import FINAL, State
 from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job
 from autotune.api.work import processes
 from autotune.api.work.tuner import Tuner
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
+from autotune.wire.events import Ended
+from autotune.wire.jobs import FINAL, Job, JobRequest, State
 from benchmarks.service.site import Process, until
 from tests.trials import ended_trial
 

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.schema import make
-from autotune.api.values import Job
 from autotune.api.workloads import Declared, Parameter, Registry, registered
+from autotune.wire.jobs import Job, JobRequest
 
 DIGITS = Declared(
     model="examples/digits.py:model_fn",

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from autotune.api.archives import Limits, read
-from autotune.api.errors import BadArchive, CodeTooLarge
 from autotune.packing import packed
+from autotune.wire.errors import BadArchive, CodeTooLarge
 
 FEW = Limits(files=5, bytes=10_000)
 Make = Callable[[Path], None]

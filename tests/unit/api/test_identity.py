@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from autotune.api.errors import KeyRefused, ScopeMissing
 from autotune.api.identity import Caller, Scope, TrustedProxy
+from autotune.wire.errors import KeyRefused, ScopeMissing
 
 PROXY = TrustedProxy.model_validate(
     {

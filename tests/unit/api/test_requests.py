@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from autotune.api.errors import InvalidSpace, InvalidTuning, SpaceNotRunnable
-from autotune.api.requests import JobRequest, check_runnable, checked
+from autotune.api.requests import check_runnable, checked
 from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space
 from autotune.testing import FAKE_MACHINE
+from autotune.wire.errors import InvalidSpace, InvalidTuning, SpaceNotRunnable
+from autotune.wire.jobs import JobRequest
 
 
 def test_a_known_request_keeps_its_fingerprint() -> None:

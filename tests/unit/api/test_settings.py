@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.errors import SettingsError
 from autotune.api.settings import FILE, load_settings
+from autotune.wire.errors import SettingsError
 
 ROOT = Path(__file__).parents[3]
 Write = Callable[[str], Path]

@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import AnyUrl, BaseModel, Field, create_model
 
-from autotune.api.errors import InvalidTuning, SettingsError
 from autotune.api.workloads import (
     Declared,
     Parameter,
@@ -21,6 +20,7 @@ from autotune.api.workloads import (
 )
 from autotune.space import Space
 from autotune.value import Scalar
+from autotune.wire.errors import InvalidTuning, SettingsError
 
 
 class Colour(StrEnum):

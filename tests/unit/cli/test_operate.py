@@ -12,7 +12,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from autotune.api.errors import KeyRefused
 from autotune.api.identity import Scope
 from autotune.api.settings import load_settings
 from autotune.api.store import workers
@@ -21,6 +20,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.api.values import WorkerInfo
 from autotune.testing import FAKE_MACHINE
+from autotune.wire.errors import KeyRefused
 
 from .conftest import run
 

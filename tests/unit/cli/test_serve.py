@@ -12,11 +12,11 @@ import pytest
 import uvicorn
 
 from autotune import installed
-from autotune.api.errors import ServiceError
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.cli import serve
+from autotune.wire.errors import ServiceError
 
 from .conftest import run
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, func, select
 
-from autotune.api.events import Ended
 from autotune.api.settings import Quotas
-from autotune.api.states import FINAL, HELD, State
 from autotune.api.store.database import Database, Now
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import attempts, jobs, trials
 from autotune.api.workloads import Registry
 from autotune.events import TrialEnded
 from autotune.reason import Outcome
+from autotune.wire.events import Ended
+from autotune.wire.jobs import FINAL, HELD, State
 
 from .world import markers_alive
 

@@ -9,8 +9,8 @@ from contextlib import suppress
 
 import httpx2 as httpx
 
-from autotune.api.errors import DatabaseUnavailable
-from autotune.api.states import State
+from autotune.wire.errors import DatabaseUnavailable
+from autotune.wire.jobs import State
 from benchmarks.service.site import until
 
 from .acts import KILLS, Acts

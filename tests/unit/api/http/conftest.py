@@ -16,15 +16,13 @@ from autotune.answer import Answer
 from autotune.api.http.app import create_app
 from autotune.api.http.service import Service
 from autotune.api.identity import Scope
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Patience, Quotas, Settings, Web, load_settings
-from autotune.api.states import State
 from autotune.api.store import attempts, workers
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo, answer_of
+from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo, answer_of
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.plain import Window
@@ -33,6 +31,7 @@ from autotune.result import Result
 from autotune.stats.intervals import Interval
 from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.trial import Trial
+from autotune.wire.jobs import Job, JobRequest, State
 from autotune.workload import Workload
 from tests.answers import answer_of as answer_from
 from tests.trials import ended_trial

@@ -19,7 +19,8 @@ from autotune.api.identity import Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.api.values import LOCAL_PROJECT, Job
+from autotune.api.values import LOCAL_PROJECT
+from autotune.wire.jobs import Job
 
 JOB = f"/tunings/{'0' * 24}"
 PAGES = ("/", "/workers", "/sign-out", JOB)

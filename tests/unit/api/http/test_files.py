@@ -14,10 +14,10 @@ from starlette.testclient import TestClient
 from autotune.api.http.files import FILES
 from autotune.api.identity import Scope
 from autotune.api.store.database import Database
-from autotune.api.values import Job
 from autotune.config import Configuration
 from autotune.result import Result
 from autotune.trial import Trial
+from autotune.wire.jobs import Job
 
 
 def test_the_output_of_a_trial_is_told_to_its_owner(

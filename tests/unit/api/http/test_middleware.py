@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.log import logger
-from autotune.api.values import Job
+from autotune.wire.jobs import Job
 
 ID = re.compile("[0-9a-f]{32}")
 

@@ -9,12 +9,13 @@ from unittest.mock import Mock
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.errors import DatabaseUnavailable
 from autotune.api.identity import Scope
 from autotune.api.store import attempts, workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, WorkerInfo
+from autotune.api.values import WorkerInfo
+from autotune.wire.errors import DatabaseUnavailable
+from autotune.wire.jobs import Job
 
 
 def test_the_metrics_tell_what_happens(client: TestClient, database: Database, done: Job) -> None:

@@ -15,12 +15,12 @@ from fastapi import FastAPI
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from autotune.api import errors
-from autotune.api.errors import DatabaseUnavailable, DiskFull, ServiceError
 from autotune.api.http import access
 from autotune.api.http.problems import MEDIA_TYPE, STATUSES
 from autotune.api.log import logger
 from autotune.api.store.jobs import Jobs
+from autotune.wire import errors
+from autotune.wire.errors import DatabaseUnavailable, DiskFull, ServiceError
 
 
 def all_errors(base: type[ServiceError] = ServiceError) -> Iterator[type[ServiceError]]:

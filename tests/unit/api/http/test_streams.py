@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.api.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
 from autotune.api.http.metrics import Metrics
 from autotune.api.http.streams import HEARTBEAT, Again, Streams
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, JobEvent
+from autotune.wire.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
+from autotune.wire.events import JobEvent
+from autotune.wire.jobs import Job, JobRequest
 
 Look = Callable[..., tuple[JobEvent, ...]]
 

@@ -8,13 +8,13 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.identity import Scope
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, LeaseToken
+from autotune.api.values import LeaseToken
 from autotune.events import Notice
+from autotune.wire.jobs import Job, State
 
 SPACE = {"strategies": ["one_device"], "axes": {"per_replica_batch": [8, 16]}}
 

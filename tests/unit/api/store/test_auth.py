@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.api.errors import KeyRefused, NotFound
 from autotune.api.identity import Scope
 from autotune.api.log import about
-from autotune.api.requests import JobRequest
 from autotune.api.store import auth
 from autotune.api.store.auth import Keyring, digest
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
+from autotune.wire.errors import KeyRefused, NotFound
+from autotune.wire.jobs import JobRequest
 
 
 @pytest.fixture

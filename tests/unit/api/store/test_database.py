@@ -10,11 +10,11 @@ from threading import Thread
 
 import pytest
 
-from autotune.api.errors import DatabaseUnavailable, SettingsError
 from autotune.api.settings import load_settings
 from autotune.api.store import database as store
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
+from autotune.wire.errors import DatabaseUnavailable, SettingsError
 
 
 @pytest.mark.parametrize(

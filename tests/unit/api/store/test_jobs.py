@@ -5,17 +5,15 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from autotune.api.errors import QuotaExceeded, SpaceNotRunnable
-from autotune.api.needs import Needs
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
-from autotune.api.states import State
 from autotune.api.store import tables, workers
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import WorkerInfo
 from autotune.api.workloads import Registry
 from autotune.testing import FAKE_MACHINE
+from autotune.wire.errors import QuotaExceeded, SpaceNotRunnable
+from autotune.wire.jobs import JobRequest, Needs, State
 
 
 def test_an_idempotency_key_is_forgotten_some_day(

@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import update
 
-from autotune.api.events import Released
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Quotas
-from autotune.api.states import State
 from autotune.api.store import attempts, queue, tables, workers
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import ClaimedJob, Job, JobOutcome, Waiting, WaitsFor, WorkerInfo
+from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo
 from autotune.events import Notice
 from autotune.testing import FAKE_MACHINE, fake_machine
+from autotune.wire.events import Released
+from autotune.wire.jobs import Job, JobRequest, State, Waiting, WaitsFor
 from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}

@@ -9,18 +9,17 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import func, update
 
-from autotune.api.errors import UnreadableRecord
-from autotune.api.requests import JobRequest
 from autotune.api.settings import Settings, load_settings
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import events, jobs as rows, trials
-from autotune.api.values import UNREADABLE, ClaimedJob, Job, WorkerInfo
+from autotune.api.values import UNREADABLE, ClaimedJob, WorkerInfo
 from autotune.api.work.worker import Worker
 from autotune.events import Notice, TrialEnded
+from autotune.wire.errors import UnreadableRecord
+from autotune.wire.jobs import Job, JobRequest, State
 from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]

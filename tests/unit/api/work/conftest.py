@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from autotune.api.requests import JobRequest
 from autotune.api.settings import load_settings
 from autotune.api.store import attempts
 from autotune.api.store.database import Database
@@ -16,6 +15,7 @@ from autotune.api.values import WorkerInfo
 from autotune.api.work.messages import SearchOrder
 from autotune.api.work.worker import order
 from autotune.api.workloads import Registry
+from autotune.wire.jobs import JobRequest
 
 
 @pytest.fixture

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 import pytest
 from sqlalchemy.exc import IntegrityError
 
-from autotune.api.errors import DatabaseUnavailable, Superseded
 from autotune.api.settings import Code, Patience
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
 from autotune.api.work.supervision import EndCause, Lease, Supervision
 from autotune.events import Notice
+from autotune.wire.errors import DatabaseUnavailable, Superseded
+from autotune.wire.jobs import State
 
 TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
 CLAIMED = ClaimedJob.model_construct(token=TOKEN)

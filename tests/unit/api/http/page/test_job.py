@@ -9,17 +9,17 @@ from html import unescape
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.states import State
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
-from autotune.api.values import Job, JobOutcome, LeaseToken, WorkerInfo
+from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
 from autotune.checks.certificate import Certificate, passed, see
 from autotune.config import Configuration
 from autotune.events import Notice, TrialEnded, TrialStarted
 from autotune.reason import CheckKind, Message, Outcome as TrialOutcome
 from autotune.result import Result
 from autotune.trial import Stage, Trial
+from autotune.wire.jobs import Job, State
 
 HOSTILE = "<script>alert('x')</script> \"quoted\" & {{ 7*7 }}"
 

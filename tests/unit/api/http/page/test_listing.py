@@ -7,15 +7,15 @@ import re
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.requests import JobRequest
 from autotune.api.store import attempts
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import NewKey
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import Job, LeaseToken
+from autotune.api.values import LeaseToken
 from autotune.engine.lock import Wait
 from autotune.events import Notice
+from autotune.wire.jobs import Job, JobRequest
 
 
 def text_of(page: str) -> str:

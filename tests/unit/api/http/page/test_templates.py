@@ -9,8 +9,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.http.page import rendering
-from autotune.api.values import Job
 from autotune.result import html
+from autotune.wire.jobs import Job
 
 SHARED = Path(html.__file__).parent / "templates" / "fragments.html"
 TEMPLATES = [*sorted(Path(rendering.__file__).parent.glob("templates/*.html")), SHARED]

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field
 
 from autotune import events
-from autotune.api.states import State
 from autotune.text import plural, rate
-from autotune.value import Value
-
-MOST_ENTRIES = 50
-"""The best of them are kept with each event."""
+from autotune.value import Described, Value
+from autotune.wire.jobs import State, Time
 
 
 class Queued(Value):
@@ -56,22 +53,15 @@ class Ended(Value):
 Event = Annotated[
     Queued | Claimed | events.Event | Released | Cancelling | Ended, Field(discriminator="kind")
 ]
-event = TypeAdapter[Event](Event)
 
 
-def brief(what: Event) -> Event:
-    """Return an event without what the trials of the job hold already."""
-    match what:
-        case events.Planned():
-            return what.model_copy(update={"kept": ()})
-        case events.TrialEnded(trial=trial):
-            shown = trial.model_copy(update={"windows": (), "detail": ""})
-            entries = what.answer.entries[:MOST_ENTRIES] if what.answer else ()
-            answer = what.answer and what.answer.model_copy(update={"entries": entries})
-            return what.model_copy(update={"trial": shown, "answer": answer})
-        case events.Notice(text=text):
-            return what.model_copy(update={"text": text[:2000]})
-    return what
+class JobEvent(Described):
+    """Something that happened to a job."""
+
+    number: int
+    """Counts from one without gaps; a stream is resumed after it."""
+    at: Time
+    body: Event
 
 
 def sentence_of(what: Event) -> str | None:  # noqa: PLR0911 - one for each kind

@@ -1,4 +1,4 @@
-"""Every error that the service raises on purpose.
+"""Every error that the service raises on purpose, and how a caller is told of one.
 
 Each has a `kind`, a word for programs: its name, in lower case.
 """
@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar
 
+from pydantic import Field
+
 from autotune.errors import AutotuneError, UsageError
+from autotune.value import Described
 
 
 class SettingsError(UsageError):
@@ -124,6 +127,29 @@ class UnreadableRecord(ServiceError):
 
 class DiskFull(DatabaseUnavailable):
     """The database has no room."""
+
+
+class Mistake(Described):
+    """Something in a request that does not fit the schema."""
+
+    location: str = Field(examples=["body.budget"])
+    message: str = Field(examples=["Input should be a valid number"])
+
+
+class Problem(Described):
+    """Why a request was refused, for people and for programs."""
+
+    type: str = Field(examples=["urn:autotune:problem:not-found"])
+    title: str
+    status: int
+    code: str
+    """The kind of problem in a word."""
+    detail: str
+    next_step: str
+    """What to do about it; may be empty."""
+    instance: str | None = Field(default=None, examples=["urn:autotune:request:5f0c9a1e"])
+    """Which request it was, as in the service's log."""
+    errors: tuple[Mistake, ...] = ()
 
 
 def no_such_job() -> NotFound:
