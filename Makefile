@@ -5,8 +5,8 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-live bench-run-length bench-delivered bench-peers \
-        bench-default-space bench-slow-tracing bench-service bench-judged bench-goodput bench-curves bench-scaling bench-links bench-starts bench-scripts replay-tables clean
+.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-live bench-delivered bench-peers \
+        bench-default-space bench-service bench-scaling bench-starts replay-tables clean
 
 # A training of three minutes by its own settings, which ends sooner with the search in it.
 demo: $(READY)
@@ -114,10 +114,6 @@ bench-live: $(READY)
 replay-tables: $(READY)
 	$(BIN)/python -m benchmarks.replay.record $(TABLES)
 
-# How much runs of one to twelve seconds scatter, some four minutes for each of three workloads.
-bench-run-length: $(READY)
-	$(BIN)/python -m benchmarks.run_length.bench $(PAGE)
-
 # What is promised, against what the program delivers in a quarter of an hour; some three hours for all
 # ten on a quiet machine. What was run at this commit is not run again: MINUTES=10 begins none after ten.
 MINUTES ?= inf
@@ -129,42 +125,16 @@ bench-delivered: $(READY)
 bench-default-space: $(READY)
 	$(BIN)/python -m benchmarks.default_space.bench --minutes $(MINUTES) $(PAGE)
 
-# A verdict on a model that takes tens of seconds to trace, in ten minutes; fails where there is none.
-bench-slow-tracing: $(READY)
-	$(BIN)/python -m benchmarks.slow_tracing.bench $(PAGE)
-
-# What is said of three programs whose truth is known, about nine minutes; fails where it is wrong.
-bench-judged: $(READY)
-	$(BIN)/python -m benchmarks.judged.bench $(PAGE)
-
-# The examples that a larger batch needs to the same loss, predicted and trained; some twenty minutes.
-bench-goodput: $(READY)
-	$(BIN)/python -m benchmarks.goodput.bench $(PAGE)
-
-# The digits example, trained as delivered and by the user's own settings; some four minutes.
-bench-curves: $(READY)
-	$(BIN)/python -m benchmarks.curves.bench $(PAGE)
-
 # Steps of more hosts, predicted from fewer and measured on network namespaces; needs root. Some five
 # minutes for each of ROUNDS rounds.
 ROUNDS ?= 3
 bench-scaling: $(READY)
 	$(BIN)/python -m benchmarks.scaling.bench --rounds $(ROUNDS) $(PAGE)
 
-# Verdicts over a slow and a fast link, predicted before; needs root and Ray. Some five minutes for each
-# of ROUNDS rounds; fails where one is wrong.
-bench-links: $(READY)
-	$(BIN)/python -m benchmarks.links.bench --rounds $(ROUNDS) $(PAGE)
-
 # A trial on a cluster beside a job of Ray and a local trial; needs root. Some two minutes; fails where
 # the agent is not five times as fast as the job, or half a second slower than locally.
 bench-starts: $(READY)
 	$(BIN)/python -m benchmarks.starts.bench $(PAGE)
-
-# A folder of training scripts as people wrote them (SCRIPTS=folder), each tuned by the command, and its
-# program run; some three to five minutes for each. Fails where a program does not train.
-bench-scripts: $(READY)
-	$(BIN)/python -m benchmarks.scripts.bench $(SCRIPTS) $(PAGE)
 
 # autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.

@@ -99,18 +99,6 @@ def _dots(
     )
 
 
-def _curves(axes: Any, every: list[list[Row]]) -> None:
-    rows = _of(every, "seconds")
-    for what, colour in (("your own", ALONE), ("tuned", SEVERAL)):
-        head = f"accuracy, {what} (lowest to highest)"
-        points = [(float(row["seconds"]), *numbers(row[head])) for row in rows if row[head] != "-"]
-        seconds, middle, low, high = zip(*points, strict=True)
-        axes.plot(seconds, middle, color=colour, label=what, marker=".")
-        axes.fill_between(seconds, low, high, color=colour, alpha=0.15, linewidth=0)
-    axes.set(xlabel="seconds of training", ylabel="accuracy on held-out images")
-    axes.legend(loc="lower right")
-
-
 def _delivered(axes: Any, every: list[list[Row]]) -> None:
     rows = [
         row for row in _of(every, "predicted, examples/s", "achieved") if row["achieved"] != "-"
@@ -125,21 +113,6 @@ def _delivered(axes: Any, every: list[list[Row]]) -> None:
     axes.set(
         xlabel="achieved throughput (dot) over the predicted one, with its 95 % interval (bar)"
     )
-
-
-def _goodput(axes: Any, every: list[list[Row]]) -> None:
-    rows = [row for row in _of(every, "needed", "predicted") if row["needed"] != "not reached"]
-    predicted = [numbers(row["predicted"]) for row in rows if row["batch"] != "32"]
-    needed = [float(row["needed"]) for row in rows if row["batch"] != "32"]
-    ends = [0.8, max(needed) * 1.5]
-    axes.plot(ends, ends, color="gray", linewidth=0.8, label="equal")
-    label = "a larger batch, with the predicted interval (95 %)"
-    _dots(axes, predicted, needed, SEVERAL, label)
-    axes.set(
-        xscale="log", yscale="log", xlabel="times the examples, predicted from 10 s of training"
-    )
-    axes.set(ylabel="times the examples, needed")
-    axes.legend(loc="upper left")
 
 
 def _default_space(axes: Any, every: list[list[Row]]) -> None:
@@ -171,48 +144,6 @@ def _scaling(axes: Any, every: list[list[Row]]) -> None:
     axes.legend(loc="upper left")
 
 
-def _links(axes: Any, every: list[list[Row]]) -> None:
-    rows = _of(every, "link", "predicted", "measured")
-    axes.plot([1, 3], [1, 3], color="gray", linewidth=0.8, linestyle=":", label="ideal")
-    for link, name, colour in (
-        ("unshaped", "5 to 7 Gbit/s", SEVERAL),
-        ("100mbit", "0.1 Gbit/s", ALONE),
-    ):
-        mine = [row for row in rows if row["link"] == link]
-        hosts = sorted({float(row["hosts"]) for row in mine})
-        told = [_mean(mine, count, "predicted") for count in hosts]
-        axes.plot([1, *hosts], [1, *told], color=colour, linestyle="--", linewidth=0.8)
-        measured = [numbers(row["measured"]) for row in mine]
-        axes.errorbar(
-            [float(row["hosts"]) for row in mine],
-            [each[0] for each in measured],
-            yerr=_whiskers(measured),
-            fmt="o",
-            color=colour,
-            markersize=4,
-            label=f"{name}: measured (dots), predicted (dashes)",
-        )
-    axes.axhline(1, color="gray", linewidth=0.5)
-    axes.set(xlabel="hosts, one worker each", ylabel="times one host", xticks=[1, 2, 3])
-    axes.legend(loc="upper left")
-
-
-def _mean(rows: Sequence[Row], hosts: float, head: str) -> float:
-    values = [numbers(row[head])[0] for row in rows if float(row["hosts"]) == hosts]
-    return sum(values) / len(values)
-
-
-ANSWERS = {
-    "an answer in 180 s": "an answer in three minutes",
-    "a true gain of 10 % is found at 3 % noise": "a gain of 10 % is found, little noise",
-    "a true gain of 10 % is found at the table's own noise": "a gain of 10 % is found, real noise",
-    "wrong 'distribute' when equal": 'wrong "distribute": no gain',
-    "the same when 5 % slower": 'wrong "distribute": 5 % slower',
-    "wrong 'one device' where 10 % are to be gained": 'wrong "stay": 10 % to gain',
-}
-"""Rows of the page of replays, and what the plot calls them."""
-
-
 def _peers(axes: Any, every: list[list[Row]]) -> None:
     [rows, *_] = [rows for rows in every if "time to 95%" in rows[0]]
     for height, row in enumerate(rows):
@@ -227,11 +158,8 @@ def _peers(axes: Any, every: list[list[Row]]) -> None:
 
 
 PLOTS: Mapping[str, Callable[[Any, list[list[Row]]], None]] = {
-    "curves": _curves,
     "default-space": _default_space,
     "delivered": _delivered,
-    "goodput": _goodput,
-    "links": _links,
     "peers": _peers,
     "scaling": _scaling,
 }

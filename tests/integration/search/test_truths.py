@@ -25,7 +25,7 @@ from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
 pytestmark = pytest.mark.real
 
-TRUTHS = Path(__file__).parents[3] / "benchmarks" / "judged" / "truths.py"
+TRUTHS = Path(__file__).with_name("truths.py")
 BATCH = 8
 ALONE = Configuration(per_replica_batch=BATCH)
 GANG = Configuration(
