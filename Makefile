@@ -136,9 +136,9 @@ bench-scaling: $(READY)
 bench-starts: $(READY)
 	$(BIN)/python -m benchmarks.starts.bench $(PAGE)
 
-# autotune against the alternatives, live: some 40 minutes for each of five workloads and ten seeds,
+# autotune against other tuners, live: some 20 minutes for each of five workloads and ten seeds,
 # and so in parts. What was run at this commit is not run again; MINUTES=60 begins no part after 60.
-# SEEDS=1 and CONTESTANTS='autotune ray ...' ask for less.
+# SEEDS=1 and CONTESTANTS='autotune tpe ...' ask for less.
 bench-peers: $(PEERS)/.installed
 	$(PEERS)/bin/python -m benchmarks.peers.compare --minutes $(MINUTES) $(PAGE) \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(CONTESTANTS),--contestants $(CONTESTANTS))

@@ -145,7 +145,7 @@ def _scaling(axes: Any, every: list[list[Row]]) -> None:
 
 
 def _peers(axes: Any, every: list[list[Row]]) -> None:
-    [rows, *_] = [rows for rows in every if "time to 95%" in rows[0]]
+    [rows, *_] = [rows for rows in every if "missed" in rows[0]]
     for height, row in enumerate(rows):
         median, lowest = (100 * each for each in numbers(row["share"]))
         axes.plot([lowest, median], [height] * 2, color=PALE, linewidth=5)

@@ -16,9 +16,9 @@ from autotune.config import Configuration
 from autotune.search.design import nearest
 from benchmarks.pays.cases import Case
 from benchmarks.peers.job import Entry
+from benchmarks.peers.tuners import search
 from benchmarks.replay.meter import Meter
 from benchmarks.replay.replay import replay
-from benchmarks.tuners.tpe import search
 
 BUDGETS = (30, 60, 180, 600)
 """Seconds of searches that are not told how long the training is."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.program import render
 from autotune.space import Space
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 from benchmarks.parts import add_rows, read_rows
 
-ROOT = Path(__file__).parents[2]
-"""The factories of the examples are named relative to it."""
 LOG = "log.jsonl"
 JOB = "job.json"
 
@@ -25,19 +23,15 @@ class Entry(Value):
 
     seconds: float
     """Since the contestant was started."""
-    what: Literal["trial", "recommendation"]
+    what: Literal["trial", "recommendation"] = "trial"
     configuration: Configuration
-    number: int = 0
-    """Of the trial; a later entry of the same trial replaces an earlier one."""
     rate: float | None = None
     """Examples per second, as the contestant measured them; None if the trial gave none."""
-    note: str = ""
 
 
 class Job(Value):
     """One search to be made: the same for all contestants but for `began` and `folder`."""
 
-    name: str
     file: str
     """Of the factories, relative to the project."""
     workload: Workload
@@ -70,31 +64,25 @@ class Job(Value):
         """Seconds until the limit."""
         return self.began + self.seconds - time.monotonic()
 
-    @property
-    def next_number(self) -> int:
-        """For a trial, if a configuration may have several."""
-        return len(read_log(self.folder))
+    def log(self, configuration: Configuration, rate: float | None) -> None:
+        """Keep a trial."""
+        seconds = time.monotonic() - self.began
+        add_rows(self.folder / LOG, Entry(seconds=seconds, configuration=configuration, rate=rate))
 
-    def program(self, configuration: Configuration) -> str:
-        """Return the text of the training program."""
-        return render(configuration, self.workload, self.facts, self.machine).train
-
-    def trial(
-        self, configuration: Configuration, rate: float | None, number: int | None = None
-    ) -> None:
-        """Log a trial. Without a number of its own it has its configuration's place in the list."""
-        place = self.configurations.index(configuration) if number is None else number
-        self._log(what="trial", configuration=configuration, number=place, rate=rate)
-
-    def recommend(self, configuration: Configuration, note: str = "") -> None:
-        """Log what is recommended, where that is not simply the fastest trial."""
-        self._log(what="recommendation", configuration=configuration, note=note)
-
-    def _log(self, **fields: object) -> None:
-        entry = Entry.model_validate({"seconds": time.monotonic() - self.began, **fields})
+    def recommend(self, configuration: Configuration) -> None:
+        """Keep a recommendation, where it is not simply the fastest trial."""
+        seconds = time.monotonic() - self.began
+        entry = Entry(seconds=seconds, what="recommendation", configuration=configuration)
         add_rows(self.folder / LOG, entry)
 
 
 def read_log(folder: Path) -> list[Entry]:
     """Return the entries of a contestant, oldest first; none if it has not run."""
     return read_rows(folder / LOG, Entry)
+
+
+def recommended(log: Sequence[Entry]) -> Configuration | None:
+    """Return the last recommendation, or the configuration of the fastest trial."""
+    given = [each.configuration for each in log if each.what == "recommendation"]
+    shown = [(each.rate, each.configuration) for each in log if each.rate]
+    return given[-1] if given else max(shown, key=lambda each: each[0])[1] if shown else None

@@ -1,40 +1,70 @@
-"""A hand-written search: one of the tuners, with one way of measuring.
+"""Random search or TPE on autotune's engine, where a trial costs what it costs autotune.
 
-python -m benchmarks.peers.search JOB TUNER processes|engine
+python -m benchmarks.peers.search JOB TUNER
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 
-from benchmarks.peers.gang import InProcesses
+from autotune.config import Configuration
+from autotune.engine.base import Engine
+from autotune.engine.resolve import reserved_engine
+from autotune.search.epochs import epoch_of, trial_of
+from autotune.search.request import Subject
+from autotune.search.runner import request_of
+from autotune.search.stopping import MeasureWatch
+from autotune.trial import Stage
 from benchmarks.peers.job import Job
-from benchmarks.peers.on_engine import on_engine
-from benchmarks.tuners.chance import at_random, with_best_again
-from benchmarks.tuners.meter import Meter, Tuner
-from benchmarks.tuners.tpe import tpe, tpe_in_proportion
-
-TUNERS: Mapping[str, Tuner] = {
-    "random": at_random,
-    "random_again": with_best_again(at_random),
-    "tpe": tpe,
-    "tpe_in_proportion": tpe_in_proportion,
-}
+from benchmarks.peers.tuners import TUNERS
 
 
-def main(job_file: str, tuner: str, machine: str) -> None:
+@dataclass
+class OnEngine:
+    """Measures each configuration once, and logs it."""
+
+    job: Job
+    engine: Engine
+    trial_seconds = 5.0
+    count: int = 0
+
+    @property
+    def left(self) -> float:
+        return self.job.left
+
+    def measure(self, configuration: Configuration) -> float | None:
+        self.count += 1
+        rate = self.rate(configuration, self.job.folder / "runs" / str(self.count))
+        self.job.log(configuration, rate)
+        return rate
+
+    def rate(self, configuration: Configuration, folder: Path) -> float | None:
+        """Return the examples per second of a trial, None if it failed."""
+        job = self.job
+        subject = Subject(workload=job.workload, facts=job.facts, machine=job.machine)
+        epoch = epoch_of(configuration, subject)
+        request = request_of(configuration, subject, folder)
+        result = self.engine.execute(request, MeasureWatch(epoch=epoch))
+        trial = trial_of(0, Stage.REPEAT, configuration, result, epoch)
+        return trial.examples_per_second if trial.measured else None
+
+
+@contextmanager
+def on_engine(job: Job) -> Iterator[OnEngine]:
+    """Start an engine of this machine for one search."""
+    with reserved_engine(None, "a comparison with other tuners", print) as engine:
+        yield OnEngine(job, engine)
+
+
+def main(job_file: str, tuner: str) -> None:
     """Search until the time is up."""
     job = Job.load(job_file)
-    if machine == "processes":
-        _search(job, TUNERS[tuner], InProcesses(job))
-        return
     with on_engine(job) as meter:
-        _search(job, TUNERS[tuner], meter)
-
-
-def _search(job: Job, tuner: Tuner, meter: Meter) -> None:
-    chosen = tuner(job.configurations, meter, job.seed)
+        chosen = TUNERS[tuner](job.configurations, meter, job.seed)
     if chosen is not None:
         job.recommend(chosen)
 

@@ -16,8 +16,7 @@ def main() -> None:
     def observer(event: Event) -> None:
         if isinstance(event, TrialEnded) and event.trial.wall_seconds:
             trial = event.trial
-            rate = trial.examples_per_second if trial.measured else None
-            job.trial(trial.configuration, rate, number=trial.number)
+            job.log(trial.configuration, trial.examples_per_second if trial.measured else None)
 
     result = Tuner(observer=observer).tune(
         f"{job.file}:model_fn",
@@ -27,7 +26,7 @@ def main() -> None:
         options=SearchOptions(objective=MAX_THROUGHPUT.name, seed=job.seed),
         out=job.folder / "search",
     )
-    job.recommend(result.config, note=result.verdict)
+    job.recommend(result.config)
 
 
 if __name__ == "__main__":

@@ -43,14 +43,8 @@ class Meter:
         )
         epoch = epoch_of(configuration, self._subject)
         result = self._engine.execute(request, MeasureWatch(epoch=epoch))
-        number = len(self.log)
-        trial = trial_of(number, Stage.EXPLORE, configuration, result, epoch)
+        trial = trial_of(len(self.log), Stage.EXPLORE, configuration, result, epoch)
         rate = trial.examples_per_second if trial.measured else None
-        self.log.append(entry(self._engine.now(), configuration, number, rate))
+        now = self._engine.now()
+        self.log.append(Entry(seconds=now, configuration=configuration, rate=rate))
         return rate
-
-
-def entry(seconds: float, configuration: Configuration, number: int, rate: float | None) -> Entry:
-    return Entry(
-        seconds=seconds, what="trial", configuration=configuration, number=number, rate=rate
-    )

@@ -23,7 +23,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
 from benchmarks.page import page_of, parser_of
-from benchmarks.service import ending, large, recovery, streams
+from benchmarks.service import large, recovery
 from benchmarks.service.site import ENGINES, Site
 from benchmarks.service.table import HEAD, Row, table
 
@@ -49,13 +49,13 @@ def parse() -> argparse.Namespace:
     parser = parser_of(__doc__)
     add = parser.add_argument
     # The last leaves a queue, which a database that all share must not have before.
-    parts = ("streams", "ending", "recovery", "large")
+    parts = ("recovery", "large")
     add("--parts", nargs="+", choices=parts, default=parts, help="default: all")
     add("--rounds", type=int, default=8, help="turns of each reading call; default: %(default)s")
     add("--seconds", type=float, default=2.0, help="of each burst; default: %(default)s")
     add("--jobs", type=int, default=100_000, help="of `large`, that are done")
     add("--queued", type=int, default=1000, help="of `large`, that wait")
-    add("--times", type=int, default=3, help="each kill and cancellation; default: %(default)s")
+    add("--times", type=int, default=3, help="each kill; default: %(default)s")
     add("--database", help="URL of an empty PostgreSQL database; default: SQLite")
     return parser.parse_args()
 
@@ -68,8 +68,6 @@ def _measured(options: argparse.Namespace, folder: Path) -> Iterator[Row]:
                 site, store, options.jobs, options.queued, options.rounds, options.seconds
             ),
         ),
-        "streams": ("quick", streams.measure),
-        "ending": ("quick", lambda site, store: ending.measure(site, store, options.times)),
         "recovery": ("slow", lambda site, store: recovery.measure(site, store, options.times)),
     }
     for name in options.parts:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import httpx2 as httpx
 import psutil
+from sqlalchemy import select
 
 from autotune.api.settings import Patience, Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
+from autotune.api.store.tables import attempts
+from autotune.api.work import processes
 from autotune.events import TrialStarted
-from benchmarks.service.gang import gang
 from benchmarks.service.site import Process, Site, address_of, address_of_new, running, until
 from benchmarks.service.table import Row
 
@@ -96,7 +98,7 @@ def _api(world: _World) -> float:
 
 def _search(world: _World) -> float:
     world.begin()
-    search = next(iter(gang(world.database, world.job_id)))
+    search = next(iter(_processes(world.database, world.job_id)))
     return _until_it_goes_on(world, search.kill)
 
 
@@ -113,6 +115,14 @@ def _until_it_goes_on(world: _World, kill: Callable[[], None]) -> float:
     known = world.jobs.get(world.job_id, None).events
     until(lambda: world.began() > known, 120)
     return time.monotonic() - began
+
+
+def _processes(database: Database, job_id: str) -> set[psutil.Process]:
+    """Return all processes that live of a job: its search, and whatever that started."""
+    query = select(attempts.c.marker).where(attempts.c.job_id == job_id)
+    with database.reading() as connection:
+        markers = connection.execute(query).scalars().all()
+    return {each for marker in markers for each in processes.marked(marker)}
 
 
 def _row(what: str, words: str, found: list[float]) -> Row:
