@@ -27,7 +27,7 @@ from starlette.routing import Match
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from autotune.api.http import code, files, operating, tunings
+from autotune.api.http import code, operating, tunings
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import BodyLimit, Envelope, is_request_id
 from autotune.api.http.page import rendering, routes
@@ -45,7 +45,7 @@ DESCRIPTION = (
     "Create a tuning job for uploaded code or for a registered workload, follow it, and fetch the "
     "best configuration and its training program. Errors are problem details (RFC 9457)."
 )
-PARTS = (tunings, code, files, operating, routes, rendering)
+PARTS = (tunings, code, operating, routes, rendering)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3

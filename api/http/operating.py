@@ -3,16 +3,44 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from pydantic import JsonValue
 from starlette.responses import Response
 
 from autotune.api.http import metrics
 from autotune.api.http.access import Reader
-from autotune.api.http.answers import HealthAnswer, WorkloadAnswer, WorkloadsAnswer
-from autotune.api.http.files import text_answer
 from autotune.api.http.service import Here
+from autotune.api.http.tunings import text_answer
+from autotune.api.workloads import Registered
+from autotune.value import Described
 from autotune.wire.jobs import WorkersAnswer
 
 router = APIRouter(tags=["operating"])
+
+
+class WorkloadAnswer(Described):
+    """A workload that may be asked for."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """A JSON Schema of `params`."""
+
+    @classmethod
+    def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
+        schema = workload.parameters.model_json_schema()
+        return cls(name=name, description=workload.description, parameters=schema)
+
+
+class WorkloadsAnswer(Described):
+    """All workloads by name."""
+
+    workloads: tuple[WorkloadAnswer, ...]
+
+
+class HealthAnswer(Described):
+    """That the service is there."""
+
+    status: str
 
 
 @router.get("/v1/workloads")

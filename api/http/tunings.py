@@ -1,29 +1,107 @@
-"""Jobs: asking for them, following them, ending them."""
+"""Jobs: asking for them, following them, ending them, and the files of their results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Annotated
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, computed_field, create_model
 from starlette.concurrency import run_in_threadpool
 
 from autotune.api.http.access import Reader, Writer, admit
-from autotune.api.http.answers import RecommendationAnswer, TrialsAnswer
 from autotune.api.http.middleware import json_only
 from autotune.api.http.service import Here
 from autotune.api.identity import Scope
 from autotune.api.requests import DIGITS, ListQuery
 from autotune.api.store.jobs import MOST_TRIALS
-from autotune.value import Described
-from autotune.wire.errors import no_such_job
+from autotune.api.values import read
+from autotune.library import NAMES
+from autotune.program.cluster import JOBSET, RAY, SLURM
+from autotune.reason.sentences import reason_text
+from autotune.result import Result, Verdict
+from autotune.result.html import page, policy
+from autotune.result.saved import configuration_text
+from autotune.stats.intervals import Interval
+from autotune.trial import Trial
+from autotune.value import Described, Value
+from autotune.wire.errors import NotFound, no_such_job
 from autotune.wire.jobs import FINAL, Job, JobRequest, Page
 
 router = APIRouter(tags=["tunings"])
 _LOCATION = {"headers": {"Location": {"schema": {"type": "string"}}}}
+
+
+def _without(model: type[Value], *fields: str) -> dict[str, Any]:
+    found = model.model_fields.items()
+    return {name: (field.annotation, field) for name, field in found if name not in fields}
+
+
+if TYPE_CHECKING:
+    _Trial = Trial
+else:
+    _Trial = create_model("_Trial", __base__=Value, **_without(Trial, "windows", "detail"))
+
+
+class TrialAnswer(_Trial):
+    """One run of one configuration, and what became of it."""
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def sentence(self) -> str:
+        return reason_text(self.reason)
+
+    @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
+    @property
+    def global_batch(self) -> int:
+        """Examples of one step."""
+        return self.configuration.global_batch
+
+
+class TrialsAnswer(Described):
+    """Trials of a job by number."""
+
+    trials: tuple[TrialAnswer, ...]
+    next: int | None
+    """What to give as `after` for the rest; null if there is none yet."""
+
+    @classmethod
+    def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
+        trials = tuple(read(TrialAnswer, each) for each in records)
+        more = len(trials) == limit
+        return cls(trials=trials, next=trials[-1].number if more else None)
+
+
+_INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
+_APART = {"trials"}
+"""Fields of a result that have routes of their own."""
+_Result: Any = create_model("_Result", __base__=Value, **_without(Result, *_INTERNAL, *_APART))
+
+
+class RecommendationAnswer(_Result):
+    """The result of a job: the best configuration, how sure it is, why, and the program for it."""
+
+    verdict: Verdict
+    """Whether to distribute."""
+    examples_per_second: Interval | None
+    """Throughput of the recommended configuration; null where it did not run."""
+    gain_over_yours: Interval | None
+    """How many times as good as the user's own settings it is; null where these are recommended."""
+    summary: str
+    """The verdict as a sentence."""
+    reasons: tuple[str, ...]
+    """Why, one sentence each, the most important first."""
+    trials: int
+    """How many there are."""
+
+    @classmethod
+    def of(cls, record: str, trials: int) -> RecommendationAnswer:
+        found: RecommendationAnswer = read(cls, f'{record[:-1]},"trials":{trials}}}')
+        return found
+
+
 IdempotencyKey = Annotated[
     str | None,
     Header(
@@ -179,3 +257,87 @@ def get_recommendation(job_id: JobId, key: Reader, here: Here) -> Recommendation
 def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
     """Cancel a job, whose processes end within forty seconds; cancelling it again has no effect."""
     return here.jobs.cancel(job_id, key.project)
+
+
+YAML = "application/yaml"
+FILES = {
+    "train": ("train.py", "text/x-python"),
+    "patch": ("train.patch", "text/x-diff"),
+    "launch": ("launch.py", "text/x-python"),
+    "slurm": (SLURM, "text/x-shellscript"),
+    "jobset": (JOBSET, YAML),
+    "ray": (RAY, "text/x-python"),
+    # What train.py imports, where it does.
+    **{name: (f"{name}.py", "text/x-python") for name in sorted(NAMES)},
+}
+"""The programs that may be asked for: name and media type of each."""
+Part = Annotated[str, Query(pattern=f"^({'|'.join(FILES)})$", description="Which of the programs.")]
+TrialNumber = Annotated[
+    int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
+]
+_OF_A_PAGE = {
+    # Without `inline` it could be opened only after a download.
+    "Content-Disposition": 'inline; filename="report.html"',
+    # The page may do what it brings along, and has nothing to do with this service otherwise.
+    "Content-Security-Policy": f"sandbox allow-scripts; frame-ancestors 'none'; {policy()}",
+    # A browser shows nothing that is in a sandbox and wants to be isolated as well.
+    "Cross-Origin-Opener-Policy": "unsafe-none",
+}
+
+
+def text_answer(*media_types: str) -> dict[int | str, dict[str, Any]]:
+    # YAML is read before its schema is looked at.
+    kinds = {each: "object" if each == YAML else "string" for each in media_types}
+    return {200: {"content": {each: {"schema": {"type": kind}} for each, kind in kinds.items()}}}
+
+
+@router.get("/v1/tunings/{job_id}/result")
+def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
+    """Get everything that the search has found, from which its files can be written."""
+    return here.jobs.recommendation(job_id, key.project)
+
+
+@router.get("/v1/tunings/{job_id}/config", response_class=Response, responses=text_answer(YAML))
+def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
+    """Get config.yaml: what was decided; `result` is its result.json."""
+    result = here.jobs.recommendation(job_id, key.project)
+    return _file("config.yaml", configuration_text(result), YAML)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/script",
+    response_class=Response,
+    responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
+)
+def get_script(job_id: JobId, key: Reader, here: Here, part: Part = "train") -> Response:
+    """Get train.py, exactly as timed, a module or patch of it, or what starts all its workers."""
+    name, media_type = FILES[part]
+    found = here.jobs.recommendation(job_id, key.project).programs().get(name)
+    if found is None:
+        raise NotFound("This program needs no such file.", "Run train.py directly.")
+    return _file(name, found, media_type)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/report", response_class=Response, responses=text_answer("text/html")
+)
+def get_report(job_id: JobId, key: Reader, here: Here) -> Response:
+    """Get report.html, a page in one file, which loads nothing."""
+    result = here.jobs.recommendation(job_id, key.project)
+    return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
+
+
+@router.get(
+    "/v1/tunings/{job_id}/trials/{number}/output",
+    response_class=Response,
+    responses=text_answer("text/plain"),
+)
+def get_output(job_id: JobId, number: TrialNumber, key: Reader, here: Here) -> Response:
+    """Get what a failed trial printed last, its traceback among it; empty if nothing is kept."""
+    found = here.jobs.trial(job_id, key.project, number)
+    return Response(found.detail, media_type="text/plain")
+
+
+def _file(name: str, text: str, media_type: str) -> Response:
+    disposition = f'attachment; filename="{name}"'
+    return Response(text, media_type=media_type, headers={"Content-Disposition": disposition})

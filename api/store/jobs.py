@@ -12,11 +12,9 @@ from autotune.api.log import note
 from autotune.api.requests import ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.store import code, reading
-from autotune.api.store.advance import Step, add_events, advance
+from autotune.api.store.attempts import Step, add_events, advance, waiting
 from autotune.api.store.database import Database, Now, cause_of, lock
-from autotune.api.store.queue import waiting
-from autotune.api.store.schema import check_schema, make
-from autotune.api.store.tables import attempts, jobs
+from autotune.api.store.tables import attempts, check_schema, jobs, make
 from autotune.api.store.usage import Activity, activity, check_quotas, check_room
 from autotune.api.store.workers import there
 from autotune.api.values import JobDetail, read

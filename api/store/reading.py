@@ -10,10 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
 
 from autotune.api.requests import ListQuery
-from autotune.api.store.advance import brief
 from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.values import UNREADABLE, read
-from autotune.events import Notice
+from autotune.events import Notice, Planned, TrialEnded
 from autotune.result import Result
 from autotune.trial import Trial
 from autotune.wire.errors import NoRecommendation, UnreadableRecord, no_such_job
@@ -22,6 +21,8 @@ from autotune.wire.jobs import FINAL, Job, State, Tuning
 
 _OWN = [name for name in Job.model_fields if name in jobs.c and name not in Tuning.model_fields]
 COLUMNS = [*(jobs.c[name] for name in _OWN), jobs.c.request, jobs.c.workload, jobs.c.digest]
+MOST_ENTRIES = 50
+"""The best of them are kept with each event."""
 _EVENT = TypeAdapter[Event](Event)
 
 
@@ -130,3 +131,18 @@ def _body(row: Row[Any]) -> Event:
         return brief(read(_EVENT, text))
     except UnreadableRecord as exc:
         return Notice(text=exc.cause)
+
+
+def brief(what: Event) -> Event:
+    """Return an event without what the trials of the job hold already."""
+    match what:
+        case Planned():
+            return what.model_copy(update={"kept": ()})
+        case TrialEnded(trial=trial):
+            shown = trial.model_copy(update={"windows": (), "detail": ""})
+            entries = what.answer.entries[:MOST_ENTRIES] if what.answer else ()
+            answer = what.answer and what.answer.model_copy(update={"entries": entries})
+            return what.model_copy(update={"trial": shown, "answer": answer})
+        case Notice(text=text):
+            return what.model_copy(update={"text": text[:2000]})
+    return what

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from autotune.api.settings import Quotas
+from autotune.api.store.attempts import unserved
 from autotune.api.store.database import Database, Now, insert_new
-from autotune.api.store.queue import unserved
 from autotune.api.store.reading import total_of
 from autotune.api.store.tables import attempts, events, jobs, totals, trials
 from autotune.text import plural

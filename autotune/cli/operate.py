@@ -40,14 +40,14 @@ def database(
 ) -> None:
     """Tell whether the service's database is of this version, and what to do if it is not."""
     with closing(_unchanged(settings)) as found:
-        from autotune.api.store import schema
+        from autotune.api.store import tables
         from autotune.api.store.jobs import opening_error
         from autotune.wire.errors import DatabaseUnavailable, OtherSchema
 
         try:
             if not migrate:
-                return write_out(f"{schema.advice(found)}\n")
-            schema.migrate(found)
+                return write_out(f"{tables.advice(found)}\n")
+            tables.migrate(found)
         except OtherSchema:
             raise
         except DatabaseUnavailable as exc:
@@ -161,7 +161,7 @@ def service_database(settings: Path | None) -> Iterator[Database]:
         import psutil
 
         from autotune.api.log import about
-        from autotune.api.store.schema import check_schema
+        from autotune.api.store.tables import check_schema
         from autotune.wire.errors import OtherSchema, SettingsError
 
         try:

@@ -19,7 +19,7 @@ from sqlalchemy import create_engine, text
 from autotune.api.settings import Patience, Quotas, Settings, load_settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.schema import make
+from autotune.api.store.tables import make
 from autotune.wire.jobs import JobRequest
 from benchmarks.service.site import Process, Site
 

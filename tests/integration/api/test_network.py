@@ -18,7 +18,7 @@ from autotune.api.isolation import Isolation
 from autotune.api.settings import Settings
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.work import tuner
+from autotune.api.work import attempt
 from autotune.api.work.worker import Worker
 from autotune.engine.resolve import LOCAL
 from autotune.events import Notice
@@ -125,8 +125,8 @@ def test_a_search_that_must_have_one_and_has_none_loses_no_job(
 ) -> None:
     # As if the system had changed its mind since the worker was started.
     refusing = "from autotune.api import isolation as n; n.refusal = lambda: 'not today'; "
-    paths, _, rest = tuner._PROGRAM.partition("from ")
-    monkeypatch.setattr(tuner, "_PROGRAM", f"{paths}{refusing}from {rest}")
+    paths, _, rest = attempt._PROGRAM.partition("from ")
+    monkeypatch.setattr(attempt, "_PROGRAM", f"{paths}{refusing}from {rest}")
     changes = {"engine": "service_engines:quick", "isolation": Isolation.REQUIRED}
     worker = Worker(database, settings.model_copy(update=changes))
     # Afterwards it pauses, which test_trouble.py looks at.

@@ -14,8 +14,7 @@ from sqlalchemy import insert, inspect, select
 from sqlmodel import col
 
 from autotune.api.store.database import Database, lock
-from autotune.api.store.schema import advice, check_schema, make, migrate
-from autotune.api.store.tables import Code, Totals
+from autotune.api.store.tables import Code, Totals, advice, check_schema, make, migrate
 from autotune.api.store.workers import seen
 from autotune.api.values import WorkerInfo
 from autotune.wire.errors import OtherSchema, SettingsError

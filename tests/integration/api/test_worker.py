@@ -19,7 +19,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.work import processes
-from autotune.api.work.tuner import Tuner
+from autotune.api.work.attempt import Tuner
 from autotune.api.work.worker import Worker
 from autotune.api.workloads import Declared
 from autotune.wire.events import Ended

@@ -11,7 +11,7 @@ import pytest
 from autotune.api.settings import Quotas
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.store.schema import make
+from autotune.api.store.tables import make
 from autotune.api.workloads import Declared, Parameter, Registry, registered
 from autotune.wire.jobs import Job, JobRequest
 

@@ -11,7 +11,7 @@ import pytest
 
 from autotune.api.log import LogStyle, about, log, write_log
 from autotune.api.store.database import Database
-from autotune.api.store.schema import check_schema, make
+from autotune.api.store.tables import check_schema, make
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from autotune.api.http import app as server
 from autotune.api.http.app import Impatient, _Complaints
 from autotune.api.log import logger
 from autotune.api.settings import Settings
+from autotune.api.work.attempt import _read
 from autotune.api.work.messages import GaveUp
-from autotune.api.work.tuner import _read
 from tests.waiting import until
 
 DEAREST = ("/openapi.json", "/docs/files/swagger-ui-bundle.js", "/docs", "/sign-in")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.files import FILES
+from autotune.api.http.tunings import FILES
 from autotune.api.identity import Scope
 from autotune.api.store.database import Database
 from autotune.config import Configuration

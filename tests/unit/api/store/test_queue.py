@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from autotune.api.settings import Quotas
-from autotune.api.store import attempts, queue, tables, workers
+from autotune.api.store import attempts, tables, workers
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
@@ -67,7 +67,7 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     needs = "at least 2 H100 devices, labelled fast"
     workers.seen(database, PLAIN)
     for _ in range(2):
-        queue.mark_unserved(database)
+        attempts.mark_unserved(database)
     found = jobs.placed(job.id, "me")
     assert found.reason == f"Waits for a worker with the workload 'digits', {needs}; none is there."
     assert found.waiting == Waiting(kind=WaitsFor.WORKER)
@@ -76,7 +76,7 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     assert shown.count(Notice(text=found.reason)) == 1
     assert jobs.activity().unserved == 1
     workers.seen(database, PAIR)
-    queue.mark_unserved(database)
+    attempts.mark_unserved(database)
     assert jobs.placed(job.id, "me").reason is None
     assert jobs.activity().unserved == 0
 
@@ -93,7 +93,7 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
         workers.leave(database, PLAIN)
     workers.seen(database, PAIR)
     assert attempts.claim(database, PAIR, 30.0) is None
-    queue.mark_unserved(database)
+    attempts.mark_unserved(database)
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
     assert "on the devices 'plain'" in found.reason
@@ -108,7 +108,7 @@ def test_a_worker_without_the_workload_leaves_the_job(
     """One that is set up wrongly does not eat the queue; what was cancelled it can end."""
     workers.seen(database, BARE)
     assert attempts.claim(database, BARE, 30.0) is None
-    queue.mark_unserved(database)
+    attempts.mark_unserved(database)
     assert "the workload 'digits'" in (jobs.get(job.id, "me").reason or "")
     claim(database, PLAIN)
     jobs.cancel(job.id, "me")
@@ -134,7 +134,7 @@ def test_projects_take_turns_within_each_priority(database: Database, jobs: Jobs
     first = [submit(jobs, each).id for each in "abba"]
     later = [submit(jobs, each, priority=-1).id for each in "acac"]
     with database.reading() as connection:
-        order = [row.id for row in queue.queued(connection)]
+        order = [row.id for row in attempts.queued(connection)]
     assert order[:4] == [first[each] for each in (0, 1, 3, 2)]
     assert order[4:] == [later[each] for each in (1, 0, 3, 2)]
 

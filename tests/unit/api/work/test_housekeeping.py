@@ -14,8 +14,8 @@ from autotune.api.settings import load_settings
 from autotune.api.store import workers
 from autotune.api.store.database import Database
 from autotune.api.values import WorkerInfo
-from autotune.api.work import housekeeping
-from autotune.api.work.housekeeping import Inspection, at_most_every
+from autotune.api.work import worker
+from autotune.api.work.worker import Inspection, at_most_every
 from autotune.errors import EngineError
 from autotune.machine import Machine
 from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine
@@ -35,7 +35,7 @@ Inspect = Callable[..., Inspection]
 def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
     def make(*engines: FakeEngine) -> Inspection:
         left = iter(engines)
-        monkeypatch.setattr(housekeeping, "new_engine", lambda _: next(left))
+        monkeypatch.setattr(worker, "new_engine", lambda _: next(left))
         return Inspection(load_settings(devices="bench"), "bench", database)
 
     return make

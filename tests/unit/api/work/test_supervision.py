@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from autotune.api.settings import Code, Patience
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
-from autotune.api.work.supervision import EndCause, Lease, Supervision
+from autotune.api.work.attempt import EndCause, Lease, Supervision
 from autotune.events import Notice
 from autotune.wire.errors import DatabaseUnavailable, Superseded
 from autotune.wire.jobs import State
