@@ -25,7 +25,7 @@ from autotune.engine.resolve import new_engine
 from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
 from autotune.face import Face, shown_by
-from autotune.reason import Excluded, Outcome
+from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.result import Result
 from autotune.search.request import TuningRequest
 from autotune.tuning import workload_of
@@ -173,7 +173,7 @@ class Reporting(Interruptible):
         if trial is None:
             return self._engine.execute(task, watch)
         if trial.configuration in self._excluded:
-            reason = Excluded(deaths=messages.MOST_DEATHS)
+            reason = PlainReason(kind=ReasonKind.EXCLUDED, deaths=messages.MOST_DEATHS)
             return task.answer(RunResult(outcome=Outcome.CRASHED, reason=reason))
         self._send(AttemptReport(running=trial.configuration))
         answer = self._engine.execute(task, watch)

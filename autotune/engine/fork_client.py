@@ -15,7 +15,7 @@ from autotune.engine.fork_server import OLDEST
 from autotune.engine.helper import Helper
 from autotune.engine.reasons import WorkersLost
 from autotune.errors import EngineError
-from autotune.reason import Orphaned
+from autotune.reason import PlainReason, ReasonKind
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 """Unless the user says otherwise: TensorFlow's errors go to a trial's output, notices do not."""
@@ -82,7 +82,7 @@ class ForkClient(Helper):
         deadline = time.monotonic() + _ANSWER_SECONDS
         while self._unanswered:
             if time.monotonic() > deadline:
-                raise WorkersLost(Orphaned())
+                raise WorkersLost(PlainReason(kind=ReasonKind.ORPHANED))
             self.listen(0.5)
 
     def listen(self, seconds: float) -> None:
@@ -92,7 +92,7 @@ class ForkClient(Helper):
                 self._note(self.channel.recv())
                 seconds = 0.0
         except (EOFError, OSError) as exc:
-            raise WorkersLost(Orphaned()) from exc
+            raise WorkersLost(PlainReason(kind=ReasonKind.ORPHANED)) from exc
 
     def close(self) -> None:
         """End the server, and with it whatever still runs; may be called twice."""
@@ -141,7 +141,7 @@ class ForkClient(Helper):
         try:
             self.channel.send(message)
         except OSError as exc:
-            raise WorkersLost(Orphaned()) from exc
+            raise WorkersLost(PlainReason(kind=ReasonKind.ORPHANED)) from exc
 
 
 def _unusable(why: str) -> EngineError:

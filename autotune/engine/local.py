@@ -28,7 +28,7 @@ from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, OutputError
 from autotune.machine import Machine, held_ports
 from autotune.program import CACHES
-from autotune.reason import Exited, KernelKilled, Killed, Orphaned, Raised, Reason
+from autotune.reason import Exited, KernelKilled, Killed, Raised, Reason, ReasonKind
 from autotune.roles import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -116,7 +116,8 @@ class LocalEngine(ProcessEngine):
         """
         folder, result = self._attempt(task)
         by_kill = isinstance(result.reason, Killed) and result.reason.signal == SIGKILL
-        if by_kill or isinstance(result.reason, KernelKilled | Orphaned):
+        by_kernel = isinstance(result.reason, KernelKilled)
+        if by_kill or by_kernel or result.reason.kind == ReasonKind.ORPHANED:
             folder, result = self._attempt(task)
         if _is_of_the_disk(result.reason):
             raise OutputError(

@@ -27,7 +27,7 @@ from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, install
 from autotune.installed import VERSION
 from autotune.machine import boot_id, held_ports
-from autotune.reason import Reason, Unattended
+from autotune.reason import PlainReason, Reason, ReasonKind
 from autotune.roles import Role
 
 UNATTENDED_SECONDS = 20.0
@@ -229,7 +229,9 @@ class Agent:
             with self._lock:
                 if self._group and time.monotonic() - self._heard > UNATTENDED_SECONDS:
                     self._end_group()
-                    self._news = News(lost=Unattended(seconds=UNATTENDED_SECONDS))
+                    self._news = News(
+                        lost=PlainReason(kind=ReasonKind.UNATTENDED, seconds=UNATTENDED_SECONDS)
+                    )
 
 
 def _ping(there: socket.socket) -> float:

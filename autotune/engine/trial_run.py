@@ -13,17 +13,7 @@ from autotune.engine.events import Event
 from autotune.engine.group import POLL, Exit, Report, WorkerGroup
 from autotune.engine.reasons import WorkersLost
 from autotune.plain import Window
-from autotune.reason import (
-    Completed,
-    FinishedEarly,
-    KernelKilled,
-    MemoryExceeded,
-    NotFinite,
-    Outcome,
-    Overdue,
-    Phase,
-    Reason,
-)
+from autotune.reason import KernelKilled, Outcome, Overdue, Phase, PlainReason, Reason, ReasonKind
 from autotune.roles import Role
 
 GRACE = 1.0
@@ -88,7 +78,9 @@ class TrialRun:
             if ending := self._take(member, event):
                 return ending
         everybody = len(self._answered) == len(self._roles)
-        return Ending(Outcome.MEASURED, Completed()) if everybody else None
+        return (
+            Ending(Outcome.MEASURED, PlainReason(kind=ReasonKind.COMPLETED)) if everybody else None
+        )
 
     def _take(self, member: int, event: Event) -> Ending | None:
         self._steps.note(member, event)
@@ -97,12 +89,17 @@ class TrialRun:
                 self._troubles[member] = self._error(member, event)
             case events.FINISHED:
                 words = self._group.last_words(member)
-                ending = Ending(Outcome.FAILED, FinishedEarly(), words)
+                ending = Ending(Outcome.FAILED, PlainReason(kind=ReasonKind.FINISHED_EARLY), words)
                 self._troubles[member] = Trouble(at=event["at"], ending=ending)
             case events.ANSWERED:
                 self._answered.add(member)
             case events.NAN:
-                reason = NotFinite(name=event["name"], value=event["value"], step=event["step"])
+                reason = PlainReason(
+                    kind=ReasonKind.NOT_FINITE,
+                    name=event["name"],
+                    value=event["value"],
+                    step=event["step"],
+                )
                 return Ending(Outcome.FAILED, reason)
         return self._progress(event) if member == 0 else None
 
@@ -118,7 +115,7 @@ class TrialRun:
             return Ending(Outcome.HUNG, overdue, self._stacks())
         used = self._group.memory()
         if used.exceeded:
-            reason = MemoryExceeded(used=used.peak, limit=used.limit)
+            reason = PlainReason(kind=ReasonKind.MEMORY_EXCEEDED, used=used.peak, limit=used.limit)
             return Ending(Outcome.OUT_OF_MEMORY, reason)
         return None
 

@@ -6,9 +6,7 @@ Decisions read these values. `sentences.toml` has a sentence for each kind.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Literal
 
 from autotune.value import Scalar, Value
 
@@ -78,20 +76,33 @@ class Cause(StrEnum):
     WORKER_SILENT = "worker_silent"
 
 
-class Measured(Value):
-    kind: Literal["measured"] = "measured"
+class ReasonKind(StrEnum):
+    """A reason that nothing reads but its sentence, with the figures that this one needs."""
 
-
-class Completed(Value):
+    MEASURED = "measured"
+    COMPLETED = "completed"
     """It did what it was run for, which was not to be timed."""
+    SLOWER = "slower"
+    """`most` is the upper bound of its score, as a share of that of the best single device."""
+    NOT_STATIONARY = "not_stationary"
+    """`seconds` is the duration of its training."""
+    ORPHANED = "orphaned"
+    """The parent process of all trials was killed."""
+    UNATTENDED = "unattended"
+    """An agent heard nothing of the tuner for so many `seconds`, and ended its processes."""
+    MEMORY_EXCEEDED = "memory_exceeded"
+    """`used` and `limit`, in bytes."""
+    NOT_FINITE = "not_finite"
+    """A logged value became NaN or infinite: its `name`, its `value` and the `step`."""
+    FINISHED_EARLY = "finished_early"
+    EXCLUDED = "excluded"
+    """It was not run again, because the search's process died `deaths` times while running it."""
 
-    kind: Literal["completed"] = "completed"
 
+class PlainReason(Value, extra="allow"):
+    """A reason without a class of its own: its kind, and figures and names by their words."""
 
-class Slower(Value):
-    kind: Literal["slower"] = "slower"
-    most: float
-    """Upper bound of its score, as a share of that of the best single device."""
+    kind: ReasonKind
 
 
 class BudgetEnded(Value):
@@ -101,13 +112,7 @@ class BudgetEnded(Value):
     phase: Phase | None = None
     """In which phase of the run; None where it was already being timed."""
     seconds: float = 0.0
-    """What that phase had taken by then."""
-
-
-class NotStationary(Value):
-    kind: Literal["not_stationary"] = "not_stationary"
-    seconds: float
-    """Duration of its training."""
+    """Duration of that phase by then."""
 
 
 class Overdue(Value):
@@ -130,10 +135,9 @@ class Exited(Value):
     code: int
 
 
-class Orphaned(Value):
-    """The parent process of all trials was killed."""
-
-    kind: Literal["orphaned"] = "orphaned"
+class KernelKilled(Value):
+    kind: Literal["kernel_killed"] = "kernel_killed"
+    process: str = ""
 
 
 class HostLost(Value):
@@ -154,25 +158,6 @@ class TooFewHosts(Value):
     left: int
 
 
-class Unattended(Value):
-    """An agent heard nothing of the tuner, and ended its processes."""
-
-    kind: Literal["unattended"] = "unattended"
-    seconds: float
-
-
-class KernelKilled(Value):
-    kind: Literal["kernel_killed"] = "kernel_killed"
-    process: str = ""
-
-
-class MemoryExceeded(Value):
-    kind: Literal["memory_exceeded"] = "memory_exceeded"
-    used: int
-    """Bytes."""
-    limit: int
-
-
 class Raised(Value):
     kind: Literal["raised"] = "raised"
     process: str = ""
@@ -188,27 +173,6 @@ class KnownError(Value):
     kind: Literal["known_error"] = "known_error"
     process: str = ""
     cause: Cause
-
-
-class NotFinite(Value):
-    """A logged value, such as the loss, became NaN or infinite."""
-
-    kind: Literal["not_finite"] = "not_finite"
-    name: str
-    value: str
-    """`nan`, `inf` or `-inf`."""
-    step: int
-
-
-class FinishedEarly(Value):
-    kind: Literal["finished_early"] = "finished_early"
-
-
-class Excluded(Value):
-    """It was not run again, because the search's process died while running it."""
-
-    kind: Literal["excluded"] = "excluded"
-    deaths: int
 
 
 class CheckKind(StrEnum):
@@ -276,30 +240,20 @@ class Message(Value):
     text: str
 
 
-Reason = Annotated[
-    Measured
-    | Completed
-    | Slower
+Reason = (
+    PlainReason
     | BudgetEnded
-    | NotStationary
     | Overdue
     | Killed
     | Exited
-    | Orphaned
+    | KernelKilled
     | HostLost
     | TooFewHosts
-    | Unattended
-    | KernelKilled
-    | MemoryExceeded
     | Raised
     | KnownError
-    | NotFinite
-    | FinishedEarly
-    | Excluded
     | Uncertified
-    | Message,
-    Field(discriminator="kind"),
-]
+    | Message
+)
 """Any of them; `kind` tells which."""
 
 for _kind in (Seen, Uncertified):

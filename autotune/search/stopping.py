@@ -15,7 +15,7 @@ from autotune.disk import is_of_a_folder
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.plain import Window
-from autotune.reason import BudgetEnded, Measured, NotStationary, Outcome, Slower
+from autotune.reason import BudgetEnded, Outcome, PlainReason, ReasonKind
 from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import (
     BLOCK_SECONDS,
@@ -80,7 +80,7 @@ class MeasureWatch:
         """Decide on all windows so far."""
         start = steady_from(windows, self.epoch)
         if start is not None and self._shown(windows, start):
-            return Stop(Outcome.MEASURED, Measured())
+            return Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.MEASURED))
         if self.left() < -GRACE:
             return Stop(Outcome.UNFINISHED, BudgetEnded())
         return self._prune(windows) or (_unstable(windows) if start is None else None)
@@ -118,7 +118,9 @@ class MeasureWatch:
         # It may climb a little more steeply than it seems to.
         climb = max(trend.per_second + 1.5 * trend.error, 0.0) * PATIENCE
         most = score and self.report(Shown(step, score, reading.error, min(climb, 50.0)))
-        return Stop(Outcome.PRUNED, Slower(most=most)) if most else None
+        return (
+            Stop(Outcome.PRUNED, PlainReason(kind=ReasonKind.SLOWER, most=most)) if most else None
+        )
 
 
 def _enough(steady: Sequence[Window]) -> bool:
@@ -139,7 +141,7 @@ def _unstable(windows: Sequence[Window]) -> Stop | None:
     seconds = sum(window.seconds for window in windows)
     if seconds < SETTLE_SECONDS or len(windows) < 12:
         return None
-    return Stop(Outcome.UNSTABLE, NotStationary(seconds=seconds))
+    return Stop(Outcome.UNSTABLE, PlainReason(kind=ReasonKind.NOT_STATIONARY, seconds=seconds))
 
 
 @dataclass

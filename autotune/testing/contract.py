@@ -41,7 +41,7 @@ from autotune.engine.tasks.train import (
 )
 from autotune.errors import WorkloadError
 from autotune.plain import Window
-from autotune.reason import Message, Outcome, Slower
+from autotune.reason import Message, Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
 from autotune.testing.fake import Ending, FakeEngine, fake_learning
@@ -181,7 +181,7 @@ class EngineContract(ABC):
 
     def test_an_order_to_stop_is_obeyed(self, engine: Engine, tmp_path: Path) -> None:
         """The watch decides; the trial leaves its traces in its folder, whatever the name."""
-        stop = Stop(Outcome.PRUNED, Slower(most=0.5))
+        stop = Stop(Outcome.PRUNED, PlainReason(kind=ReasonKind.SLOWER, most=0.5))
         request = self.make_request(Behaviour.MEASURED, tmp_path / "deep" / "a b'c")
         result = engine.execute(request, Recorder(stop, after=1))
         assert (result.outcome, result.reason) == stop

@@ -31,11 +31,12 @@ from autotune.reason import (
     KernelKilled,
     Killed,
     KnownError,
-    Orphaned,
     Outcome,
     Overdue,
     Phase,
+    PlainReason,
     Raised,
+    ReasonKind,
 )
 from autotune.reason.sentences import death, reason_text
 from autotune.value import Scalar, Value
@@ -227,7 +228,7 @@ def why_ended(result: RunResult) -> str:
             return f"failed with {reason_text(result.reason).rstrip('.')}"
         case Killed() | Exited() | KernelKilled():
             return death(result.reason)
-        case Orphaned():
+        case PlainReason(kind=ReasonKind.ORPHANED):
             return "was killed together with its parent process"
     return "ran out of memory"
 

@@ -13,7 +13,7 @@ import pytest
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.ray import RayEngine
 from autotune.plain import Window
-from autotune.reason import HostLost, Killed, Orphaned, Outcome, TooFewHosts
+from autotune.reason import HostLost, Killed, Outcome, PlainReason, ReasonKind, TooFewHosts
 from autotune.roles import Role
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import ENOUGH, request_for, text_of
@@ -82,7 +82,10 @@ def test_a_fork_server_that_is_killed_is_replaced(
     result, seconds = seconds_until_told(
         engine, tmp_path / "one", lambda: [each.kill() for each in nodes.forked()]
     )
-    assert (result.outcome, result.reason) == (Outcome.CRASHED, Orphaned())
+    assert (result.outcome, result.reason) == (
+        Outcome.CRASHED,
+        PlainReason(kind=ReasonKind.ORPHANED),
+    )
     assert seconds < SOON
     assert works(engine, tmp_path / "two")
     assert nothing_is_left()

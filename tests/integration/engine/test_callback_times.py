@@ -13,7 +13,7 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
 from autotune.plain import Window
-from autotune.reason import Completed, Outcome
+from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.workload import Workload
 
 from .conftest import MACHINE, in_module, in_script
@@ -50,7 +50,11 @@ def timed(engine: LocalEngine, tmp_path: Path) -> Callable[[Workload], RunResult
 
 
 def _some(windows: tuple[Window, ...]) -> Stop | None:
-    return Stop(Outcome.MEASURED, Completed()) if len(windows) >= 8 else None
+    return (
+        Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.COMPLETED))
+        if len(windows) >= 8
+        else None
+    )
 
 
 def test_the_heaviest_comes_first_with_its_share_of_a_step(

@@ -16,7 +16,7 @@ from autotune.engine.base import Limits
 from autotune.engine.fork_client import ForkClient
 from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
-from autotune.reason import Orphaned, Outcome
+from autotune.reason import Outcome, PlainReason, ReasonKind
 from tests.trials import request_for, stop_at_once, text_of
 from tests.waiting import until
 
@@ -89,7 +89,7 @@ def test_the_death_of_the_fork_server_is_a_crash(engine: LocalEngine, tmp_path: 
     program = text_of("family").replace("near.wait()", "os.kill(os.getppid(), 9), near.wait()")
     result = engine.execute(request_for(program, tmp_path / "one"), stop_at_once)
     assert result.outcome is Outcome.CRASHED
-    assert result.reason == Orphaned()
+    assert result.reason == PlainReason(kind=ReasonKind.ORPHANED)
     child, near, far = pids_in(tmp_path / "one")
     os.kill(far, signal.SIGKILL)  # Nobody can know of it any more.
     assert not lives(child)

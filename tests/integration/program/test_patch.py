@@ -17,7 +17,7 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
 from autotune.program.patch import Patch, patch_for, program_of
-from autotune.reason import Completed, Outcome
+from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text
 from autotune.workload import (
     FitData,
@@ -336,7 +336,7 @@ def test_a_changed_script_is_timed_as_its_own_fit_trains(
     def run(changed: str) -> RunResult:
         text = program_of(workload.script.path, (), changed, facts.fit)
         request = replace(plain, script=text, folder=tmp_path / str(len(changed)))
-        enough = Stop(Outcome.MEASURED, Completed())
+        enough = Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.COMPLETED))
         return engine.execute(request, lambda windows: enough if len(windows) == 4 else None)
 
     result = run(found.changed)

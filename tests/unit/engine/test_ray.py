@@ -28,7 +28,7 @@ from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
 from autotune.machine import held_ports
-from autotune.reason import Exited, HostLost, Orphaned, Outcome, Reason, TooFewHosts
+from autotune.reason import Exited, HostLost, Outcome, PlainReason, Reason, ReasonKind, TooFewHosts
 from autotune.roles import Role
 from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
@@ -120,7 +120,7 @@ def test_a_silent_host_is_lost_and_the_others_are_ended(
     ("said", "reason"),
     [
         (Gone("The actor died."), HostLost(host="host0 (10.0.0.0)")),
-        (News(lost=Orphaned()), Orphaned()),
+        (News(lost=PlainReason(kind=ReasonKind.ORPHANED)), PlainReason(kind=ReasonKind.ORPHANED)),
     ],
     ids=["agent", "fork server"],
 )

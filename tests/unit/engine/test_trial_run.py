@@ -21,15 +21,14 @@ from autotune.engine.trial_run import (
 )
 from autotune.plain import Window
 from autotune.reason import (
-    Completed,
     KernelKilled,
     Killed,
-    Measured,
     Message,
-    Orphaned,
     Outcome,
     Overdue,
     Phase,
+    PlainReason,
+    ReasonKind,
 )
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
@@ -52,7 +51,7 @@ class Scripted(WorkerGroup):
     def listen(self, seconds: float) -> list[Report]:
         del seconds
         if not self._told and "lost" in self._later:
-            raise WorkersLost(Orphaned())
+            raise WorkersLost(PlainReason(kind=ReasonKind.ORPHANED))
         told, self._told = self._told[:1], self._told[1:]
         return told
 
@@ -72,7 +71,11 @@ class Scripted(WorkerGroup):
 
 def run(group: Scripted) -> RunResult:
     def enough(windows: Sequence[Window]) -> Stop | None:
-        return Stop(Outcome.MEASURED, Measured()) if len(windows) == 2 else None
+        return (
+            Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.MEASURED))
+            if len(windows) == 2
+            else None
+        )
 
     result = TrialRun((Role(index=0), Role(index=1)), Limits(), group, enough).run()
     assert group.ended
@@ -83,7 +86,10 @@ def test_a_run_ends_when_its_watch_has_seen_enough() -> None:
     """The group needs no process, and is ended with the run."""
     window = ("window", {"steps": 10, "seconds": 1.0})
     result = run(Scripted(*TRAINING, window, window, window))
-    assert (result.outcome, result.reason) == (Outcome.MEASURED, Measured())
+    assert (result.outcome, result.reason) == (
+        Outcome.MEASURED,
+        PlainReason(kind=ReasonKind.MEASURED),
+    )
     assert result.windows == (Window(10, 1.0),) * 2
     assert result.first_step_seconds == 0.5
     assert result.peak_memory == 9
@@ -94,7 +100,10 @@ def test_an_observed_run_ends_when_all_workers_have_answered() -> None:
     group = Scripted(*TRAINING, ("answered", {}))
     group._told.append(Report(1, {"event": "answered", "at": 1e12}))
     result = run(group)
-    assert (result.outcome, result.reason) == (Outcome.MEASURED, Completed())
+    assert (result.outcome, result.reason) == (
+        Outcome.MEASURED,
+        PlainReason(kind=ReasonKind.COMPLETED),
+    )
 
 
 @pytest.mark.parametrize(
