@@ -6,12 +6,12 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -20,13 +20,16 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import BashLexer, DiffLexer, PythonLexer, YamlLexer
 
 from autotune.answer import Answer
+from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
+from autotune.checks.diagnosis import Diagnosis
 from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.library import NAMES
-from autotune.result import charts
+from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
 from autotune.result.data import ResultData
 from autotune.result.headline import settings
-from autotune.result.view import ResultView, endings, rows_of, trial_row
+from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
+from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.trial import Trial
@@ -37,6 +40,12 @@ STYLE, SCRIPT = "style.css", "script.js"
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 """Characters that HTML or UTF-8 cannot hold; what a dying process printed may have them."""
 _CODE = re.compile(r"`(?P<code>[^`\n]+)`|(?<![\w-])(?P<option>--[a-z][a-z-]*)")
+MOST_BARS = 12
+"""The best are drawn, and what the answer compares with them; the others stand in a table."""
+BEYOND = 1.6
+"""An interval lengthens the longest bar up to such a factor of the bar's own figure."""
+EXAMPLES = 1000
+"""Steps of different batches are compared by the time of so many examples."""
 _LEXERS = {"patch": DiffLexer, "py": PythonLexer, "slurm": BashLexer, "yaml": YamlLexer}
 
 
@@ -57,7 +66,7 @@ def cell(result: ResultData) -> str:
     view = ResultView(result)
     shown = {
         **parts(result),
-        "throughput": charts.throughput(view.best),
+        "throughput": _throughput(view.best),
         "evidence": view.reasons(),
         "failed": view.failures,
         "counts": view.counts,
@@ -77,9 +86,9 @@ def parts(result: ResultData) -> dict[str, Any]:
         "figures": view.figures,
         # What was checked has a table.
         "evidence": view.reasons(checks=False),
-        "throughput": charts.throughput(view.rows),
-        "batch_times": charts.batch_times(result),
-        "steps": charts.steps(result.diagnosis),
+        "throughput": _throughput(view.rows),
+        "batch_times": _batch_times(result),
+        "steps": _steps(result.diagnosis),
         "programs": {
             name: text
             for name, text in result.programs().items()
@@ -94,9 +103,87 @@ def parts_so_far(trials: Sequence[Trial], answer: Answer | None) -> dict[str, An
     """Return what the fragments show of a search that goes on."""
     return {
         "result": None,
-        "throughput": charts.throughput(rows_of(answer) if answer else []),
+        "throughput": _throughput(rows_of(answer) if answer else []),
         **_trials(trials, answer),
     }
+
+
+def _throughput(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the table of every configuration against the user's own settings."""
+    first = {*sorted(range(len(rows)), key=lambda i: not rows[i].compared)[:MOST_BARS]}
+    drawn = [each for i, each in enumerate(rows) if i in first]
+    return {
+        "sentence": f"{plural(len(rows), 'configuration')} measured. Coloured bars are distributed,"
+        " lines are 95% intervals, and the dashed line is your own settings.",
+        "rows": drawn,
+        "rest": [each for i, each in enumerate(rows) if i not in first],
+        "longest": _longest(each.entry.ratio for each in drawn),
+    }
+
+
+def _batch_times(result: ResultData) -> dict[str, Any] | None:
+    """Return the table of batches by the time to the same loss, the user's own batch first."""
+    known, compared = result.facts.learning, batches(result)
+    rows = [found for _, arms in sorted(compared.items()) if known and (found := gain(arms, known))]
+    if not rows:
+        return None
+    own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
+    every = [Gain(Arms(own, own), ITSELF, 1.0), *rows]
+    return {"rows": every, "longest": _longest(each.time for each in every)}
+
+
+class Step(NamedTuple):
+    """The parts of a step, as the time of `EXAMPLES` examples."""
+
+    title: str
+    found: Breakdown
+
+    @property
+    def milliseconds(self) -> float:
+        return self.found.milliseconds / self.found.configuration.global_batch * EXAMPLES
+
+    @property
+    def shares(self) -> dict[str, Interval]:
+        """The known shares of the parts, and the share that they leave unexplained."""
+        known: dict[str, Interval] = {each.part: each.share for each in self.found.shares}
+        if self.found.unexplained is not None:
+            known[UNEXPLAINED] = self.found.unexplained
+        return known
+
+    def time(self, share: float) -> str:
+        time = share * self.milliseconds
+        return f"{time:,.0f}" if abs(time) >= 100 else f"{time:.3g}"
+
+
+def _steps(diagnosis: Diagnosis | None) -> dict[str, Any] | None:
+    """Return the table of the parts of a step: one device, and the best distributed."""
+    if diagnosis is None:
+        return None
+    named = {"One device": diagnosis.one_device, "Distributed": diagnosis.distributed}
+    found = [Step(title, each) for title, each in named.items() if each and each.shares]
+    if not found:
+        return None
+    alone = " There was time for only one of the two." if len(found) < len(named) else ""
+    times = [share.value * step.milliseconds for step in found for share in step.shares.values()]
+    return {
+        "sentence": "Measured by experiments, not with a profiler: the same step in turns with its "
+        "batch kept in memory, with more steps per call, without the exchange of gradients, and on "
+        "a single replica. Runs that contradict each other widen the intervals. Times are of "
+        f"{EXAMPLES:,} examples, with their 95% intervals.{alone}",
+        "steps": found,
+        "parts": [p for p in (*Part, UNEXPLAINED) if any(p in step.shares for step in found)],
+        "longest": max(times),
+    }
+
+
+def _longest(intervals: Iterable[Interval]) -> float:
+    """Return what the longest bar stands for; one endless interval does not shorten the others."""
+    return max((min(each.high, each.value * BEYOND) for each in intervals), default=1.0)
+
+
+def percent_of(value: float, longest: float) -> str:
+    """Return the length of a bar from zero, at most that of the longest one."""
+    return f"{100 * min(max(value / longest, 0.0), 1.0):.2f}%"
 
 
 def _trials(trials: Sequence[Trial], answer: Answer | None) -> dict[str, Any]:
@@ -156,11 +243,12 @@ def environment(*packages: str) -> Environment:
         lstrip_blocks=True,
         autoescape=True,
     )
-    made.globals |= {"describe": describe, "mark_of": charts.mark_of}
+    made.globals["describe"] = describe
     made.filters |= {
         "coded": coded,
         "highlighted": highlighted,
         "in_short": in_short,
+        "percent_of": percent_of,
         "rate_with_error": rate_with_error,
         "ratio": share,
     }

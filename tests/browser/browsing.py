@@ -126,7 +126,7 @@ def first_screen(page: Page) -> list[str]:
     found = []
     for size in (LAPTOP, PHONE):
         page.set_viewport_size(size)
-        rows = page.locator("table.plot").first.locator("svg.mark")
+        rows = page.locator("table.plot").first.locator(".strip .part")
         wanted = {
             "answer": page.locator("h1, .summary-line").last,
             "gain": page.locator(".numbers .main dd"),

@@ -17,7 +17,7 @@ STOPS = 60
 def running_job(signed_in: Open) -> Iterator[Page]:
     page = signed_in()
     start(page, trials="500", filters=LASTING)
-    expect(page.locator("table.plot .strip .mark").first).to_be_attached()
+    expect(page.locator("table.plot .strip .part").first).to_be_attached()
     yield page
     if page.locator("#cancel").count():
         page.get_by_role("button", name="Cancel", exact=True).click()

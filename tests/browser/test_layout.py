@@ -50,7 +50,7 @@ def jobs(page: Page, done: str) -> dict[str, str]:
         page.goto("/")
         start(page, **fields)
         if name == "cancelled":
-            expect(page.locator("table.plot .strip .mark").first).to_be_attached()
+            expect(page.locator("table.plot .strip .part").first).to_be_attached()
             page.get_by_role("button", name="Cancel", exact=True).click()
             page.get_by_role("button", name="Cancel the job").click()
         expect(page.locator(f".badge.{name}")).to_be_visible()

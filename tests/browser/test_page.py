@@ -41,13 +41,13 @@ def test_a_job_is_started_and_followed_to_its_verdict(signed_in: Open) -> None:
     start(page)
     page.evaluate(LISTEN)
     expect(page.locator(".phase")).to_contain_text("one device")
-    expect(page.locator("table.plot .strip .mark").nth(2)).to_be_attached()
+    expect(page.locator("table.plot .strip .part").nth(2)).to_be_attached()
     looks_right(page, "running")
     expect(page.locator(".badge.done")).to_be_visible()
     expect(page.get_by_role("button", name="Copy train.py")).to_be_visible()
     phases_and_the_verdict_are_said(page)
     rows = page.locator("table.plot tbody tr")
-    assert rows.filter(has=page.locator(".strip .mark")).count() == rows.count() > 3
+    assert rows.filter(has=page.locator(".strip .part")).count() == rows.count() > 3
     page.goto("/")
     expect(page.locator("a.job").first).to_contain_text("done")
 
@@ -71,7 +71,7 @@ def phases_and_the_verdict_are_said(page: Page) -> None:
 def test_the_view_is_the_same_without_javascript(signed_in: Open, done: str) -> None:
     page = signed_in(done, java_script_enabled=False)
     expect(page.locator(".summary-line")).not_to_be_empty()
-    assert page.locator("table.plot .strip .mark").count() > 3
+    assert page.locator("table.plot .strip .part").count() > 3
     expect(page.get_by_role("button", name="Copy")).to_have_count(0)
     page.goto("/")
     expect(page.locator("a.job").first).to_contain_text("done")

@@ -47,7 +47,7 @@ def test_a_running_job_tells_its_phase_and_trial(
     assert "Searching for a distributed configuration that beats one device" in page
     assert re.search(r"Trial 1 since <time .*: Mirrored x2, batch 2x64", page)
     assert "one device, examples per second" in page
-    assert 'class="mark alone"' in page
+    assert 'class="part alone"' in page
     assert "<progress " in page
 
 
