@@ -78,7 +78,10 @@ def new_key() -> str:
 
 
 def used() -> dict[str, Any]:
-    """Return what becomes of a job whose worker is stopped, and whose API is killed meanwhile."""
+    """Return what becomes of a job whose worker is stopped, and whose API is killed meanwhile.
+
+    A worker takes code if it has made a sandbox at its start.
+    """
     with Client(ADDRESS, new_key(), patience=SECONDS) as client:
         job = client.submit("digits", space="quick", options=OPTIONS)
         until(lambda: client.job(job).trials > 0)
@@ -93,6 +96,7 @@ def used() -> dict[str, Any]:
             "stopped": stopped,
             "events": (kinds[0], kinds[-1]),
             "state": client.job(job).state,
+            "takes code": [each.takes_code for each in client.workers()],
         }
 
 

@@ -130,9 +130,13 @@ def _can_boot() -> bool:
     not _can_boot(), reason="systemd-nspawn, which needs root, is not here: systemd-container"
 )
 def test_the_units_serve_under_systemd(place: Path) -> None:
-    """TensorFlow runs in their confines, a kill is recovered from, and a stop loses nothing."""
+    """A sandbox can be made in their confines, a kill is recovered from, a stop loses nothing."""
     machine = Booted(place)
-    done = subprocess.run(machine.command(), capture_output=True, text=True, check=False)
+    # As of a machine; that of a container is read-only.
+    writable = {**os.environ, "SYSTEMD_NSPAWN_API_VFS_WRITABLE": "yes"}
+    done = subprocess.run(
+        machine.command(), env=writable, capture_output=True, text=True, check=False
+    )
     shown = machine.out / "found.json"
     assert shown.is_file(), done.stdout + done.stderr
     journal = "".join((machine.out / name).read_text("utf-8") for name in ("error", "journal"))
@@ -143,6 +147,7 @@ def test_the_units_serve_under_systemd(place: Path) -> None:
         "events": ["queued", "ended"],
         "stopped": "queued",
         "state": "done",
+        "takes code": [True],
         "autotune-api": confined,
         "autotune-worker": confined,
         "left": "",
@@ -199,7 +204,7 @@ class Booted:
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd-analyze is not here")
-@pytest.mark.parametrize(("name", "exposure"), [("api", 20), ("worker", 30)])
+@pytest.mark.parametrize(("name", "exposure"), [("api", 20), ("worker", 35)])
 def test_a_unit_is_valid_and_hardened(tmp_path: Path, name: str, exposure: int) -> None:
     unit = tmp_path / f"autotune-{name}.service"
     text = (DEPLOY / "systemd" / unit.name).read_text("utf-8")
