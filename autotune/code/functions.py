@@ -164,6 +164,15 @@ class Functions(Names):
         found = [given for call in calls if (given := call.give(parameter))]
         return found if default is None else [*found, (default, False)]
 
+    def handed(self, node: ast.AST) -> list[Given]:
+        """Return what the module gives for a name that is a parameter; nothing for another node."""
+        binding = self.only(node)
+        return self.given(binding.node) if binding and isinstance(binding.node, ast.arg) else []
+
+    def places(self, node: ast.AST) -> set[ast.AST]:
+        """Return a node and the calls by which the module runs it, through any functions."""
+        return reached([node], lambda each: self.sites[self.function_of(each)])
+
     @cached_property
     def _arguments(self) -> Lists[Function, Meant]:
         found = chain.from_iterable(map(self._given_by, self.calls))

@@ -8,7 +8,7 @@ from functools import cached_property
 from autotune.code.functions import argument
 from autotune.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, STRATEGIES, Kind
 from autotune.code.order import Order
-from autotune.code.tree import Function, reached
+from autotune.code.tree import Function
 from autotune.code.values import Values
 
 Version = tuple[int, int]
@@ -68,6 +68,11 @@ class Module(Values):
         return {it for it, own in owners.items() if own and self.class_kind(own) is Kind.MODEL}
 
     @cached_property
+    def on_replicas(self) -> set[Function]:
+        """The functions that a loop of the module's own or Keras's runs on each replica."""
+        return self.replica_functions | self.keras_steps
+
+    @cached_property
     def strategy_scopes(self) -> list[tuple[ast.With | ast.AsyncWith, ast.expr]]:
         """The `with strategy.scope():` blocks, each with the strategy."""
         owners: dict[ast.expr, ast.expr] = dict(self.methods(Kind.STRATEGY, "scope"))
@@ -80,7 +85,7 @@ class Module(Values):
 
     def strategies_over(self, node: ast.AST) -> set[str]:
         """Return the dotted names of the strategies in whose scope a node may run."""
-        places = reached([node], lambda each: self.sites[self.function_of(each)])
+        places = self.places(node)
         found: set[str] = set()
         for block, strategy in self.strategy_scopes:
             if any(self.inside(each, block) for each in places):

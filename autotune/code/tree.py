@@ -7,6 +7,7 @@ from typing import TypeVar
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 PythonLoop = ast.For | ast.AsyncFor | ast.While
+Condition = ast.If | ast.IfExp
 Loop = PythonLoop | ast.ListComp | ast.SetComp | ast.DictComp
 _SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 """Nodes that the parser puts into many places."""
@@ -116,6 +117,19 @@ class Tree:
                 return
             if isinstance(each, kinds) and holds(each, part):
                 yield each
+
+    def conditions(self, node: ast.AST) -> Iterator[tuple[Condition, bool]]:
+        """Yield the conditions around a node in its function, inmost first, and which must hold."""
+        for each, part in self.up(node):
+            if isinstance(each, Function):
+                return
+            if isinstance(each, Condition) and part is not each.test:
+                yield each, part is each.body or (isinstance(each, ast.If) and part in each.body)
+
+    def agree(self, one: ast.AST, other: ast.AST) -> bool:
+        """Return whether no condition excludes one of two nodes where the other one runs."""
+        second = dict(self.conditions(other))
+        return all(second.get(each, holds) is holds for each, holds in self.conditions(one))
 
 
 def holds(node: Function | ast.ClassDef | Loop | Comprehension, part: ast.AST) -> bool:

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from autotune.code.functions import Functions, argument, last_name
+from autotune.code.functions import Functions, Meant, argument, last_name
 from autotune.code.kinds import (
     ANY_STRATEGY,
     DISTRIBUTING,
@@ -24,6 +24,7 @@ Node = ast.expr | ast.arg
 _MOST = 400
 """Parts after which a value is followed no further."""
 _DEEPEST = 5
+_JOINS = {f"tf.data.Dataset.{each}" for each in ("zip", "sample_from_datasets")}
 _SAME_ELEMENTS = {*ITERATED, "list", "tuple", "reversed", "sorted", "itertools.cycle"}
 _REPEATED = {"itertools.repeat": 0, "repeat": 0, "dict.fromkeys": 1}
 """Which argument they take for all elements."""
@@ -49,6 +50,12 @@ class Part:
     def inside(self, node: ast.expr) -> "Part":
         """Return the same part of a node whose elements hold it at the second key."""
         return Part(node, (self.path[0], *self.path[2:]), self.maker)
+
+
+Entered = tuple[Meant, ...]
+"""The functions of the module that have led to a node, the last one first, with what each got."""
+Step = tuple[ast.expr | None, Entered, tuple[int, ...]]
+"""An expression, how it was reached, and which part of it is meant."""
 
 
 class Values(Functions):
@@ -275,6 +282,74 @@ class Values(Functions):
         else:
             found = repeated(call) if path else []
             yield from map(part.element, found) if found else [None]
+
+    def stages(self, dataset: ast.expr) -> Iterator[tuple[ast.Call, Entered]]:
+        """Yield the calls through which a dataset may come, the last one first."""
+        waiting: list[Step] = [(dataset, (), ())]
+        passed: set[Step] = set()
+        while waiting and len(passed) < _MOST:
+            step = waiting.pop()
+            if step not in passed:
+                passed.add(step)
+                node, entered, _ = step
+                if isinstance(node, ast.Call) and self.follow(node.func) is None:
+                    yield node, entered
+                waiting += [*self._before(*step)][::-1]
+
+    def _before(
+        self, node: ast.expr | None, entered: Entered, path: tuple[int, ...]
+    ) -> Iterator[Step]:
+        """Yield what a dataset may be made from, by one step."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=owner, attr=name)) as call if (
+                name in OF_DATASETS
+            ):
+                meant = self.follow(argument(call, 0)) if name == "apply" else None
+                inside = (meant.filled([owner], {}), *entered) if meant else entered
+                results = self.returned[meant.function] if meant else [owner]
+                yield from ((each, inside, ()) for each in results)
+            case ast.Call() as call if meant := self.follow(call.func):
+                named = {each.arg: each.value for each in call.keywords}
+                inside = (meant.filled(call.args, named), *entered)
+                yield from ((each, inside, path) for each in self.returned[meant.function])
+            case ast.Call() as call if self.called(call) in _JOINS:
+                yield from ((each, entered, ()) for each in call.args)
+            case ast.Tuple(elts=several) | ast.List(elts=several):
+                chosen = several[path[0] :][:1] if path else several
+                yield from ((each, entered, path[1:]) for each in chosen)
+            case ast.IfExp(body=first, orelse=second):
+                yield from ((first, entered, path), (second, entered, path))
+            case ast.Name() as name:
+                for value, through, part in self._bound(name, entered):
+                    yield value, through, (*part, *path)
+
+    def _bound(self, name: ast.Name, entered: Entered) -> Iterator[Step]:
+        """Yield what a name may stand for where it is read, up to what certainly binds it."""
+        bindings = self.bindings_of(name)
+        here = self.position(self.statement_of(name) or name)
+        before = [each for each in bindings if self.position(each.node) < here]
+        for each in sorted(before or bindings[:1], key=lambda it: self.position(it.node))[::-1]:
+            if isinstance(each.node, ast.arg):
+                yield from ((it, entered[1:], ()) for it in self._given(each.node, entered))
+            elif each.is_assigned and each.value and self.agree(name, each.node):
+                yield each.value, entered, each.path
+                # What the name was before is reached through a value that reads it.
+                if any(getattr(it, "id", "") == name.id for it in self.walk(each.value)):
+                    return
+            if self.binding_at(name, [each]):
+                return
+
+    def given_by(self, entered: Entered, node: ast.AST) -> list[ast.expr | None]:
+        """Return what the calls that have led there give for a name that is a parameter."""
+        binding = self.only(node) if entered else None
+        parameter = binding.node if binding else None
+        return self._given(parameter, entered) if isinstance(parameter, ast.arg) else []
+
+    def _given(self, parameter: ast.arg, entered: Entered) -> list[ast.expr | None]:
+        if entered and entered[0].function is self.function_with(parameter):
+            found = entered[0].give(parameter)
+            return [found[0]] if found else []
+        return [value for value, _ in self.given(parameter)]
 
     def _held(self, node: ast.AST) -> Iterator[ast.expr]:
         """Yield the expressions that a node holds, without those inside of them."""

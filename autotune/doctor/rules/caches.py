@@ -2,15 +2,12 @@
 
 import ast
 import re
-from collections.abc import Iterator
 
-from autotune.code.functions import Meant
-from autotune.code.kinds import OF_DATASETS
-from autotune.doctor import Function, Hits, Module, argument, arguments, last_name, rule
+from autotune.code.values import Entered
+from autotune.doctor import Hits, Module, argument, arguments, last_name, rule
 from autotune.doctor.rules.seeds import DRAWS
 
 _MAPS = {"map", "flat_map", "interleave"}
-_JOINS = {f"tf.data.Dataset.{each}" for each in ("zip", "sample_from_datasets")}
 _ALSO_DRAWS = re.compile(
     r"tf\.image\.sample_distorted_bounding_box|tensorflow_addons\.image\.random_\w+"
 )
@@ -28,12 +25,6 @@ _PYTHON_DRAWS = re.compile(
 _PYTHON_GENERATORS = re.compile(r"numpy\.random\.(default_rng|RandomState)|random\.Random")
 _KEPT = re.compile(r"(^|_)(val|valid|validation|test|eval|dev)(_|$)")
 """In the name of a dataset that is meant to stay as it is."""
-_MOST = 400
-"""Steps after which a dataset is followed back no further."""
-Entered = tuple[Meant, ...]
-"""The functions of the module that have led to a node, the last one first, with what each got."""
-Step = tuple[ast.expr | None, Entered, tuple[int, ...]]
-"""An expression, how it was reached, and which part of it is meant."""
 
 
 @rule
@@ -59,7 +50,7 @@ def _is_kept(module: Module, call: ast.Call) -> bool:
 
 def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | None:
     """Return what draws, each time anew, for a dataset that is cached."""
-    stages = [*_stages(module, dataset)]
+    stages = [*module.stages(dataset)]
     for index, (stage, entered) in enumerate(stages):
         if last_name(stage.func) in _MAPS and stage.args and _meet(module, cache, stage, entered):
             numbers = module.called(stages[-1][0]) == "tf.data.Dataset.range"
@@ -74,103 +65,16 @@ def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | Non
     return None
 
 
-def _stages(module: Module, dataset: ast.expr) -> Iterator[tuple[ast.Call, Entered]]:
-    """Yield the calls through which a dataset may come, the last one first."""
-    waiting: list[Step] = [(dataset, (), ())]
-    passed: set[Step] = set()
-    while waiting and len(passed) < _MOST:
-        step = waiting.pop()
-        if step not in passed:
-            passed.add(step)
-            node, entered, _ = step
-            if isinstance(node, ast.Call) and module.follow(node.func) is None:
-                yield node, entered
-            waiting += [*_before(module, *step)][::-1]
-
-
-def _before(
-    module: Module, node: ast.expr | None, entered: Entered, path: tuple[int, ...]
-) -> Iterator[Step]:
-    """Yield what a dataset may be made from, by one step."""
-    match node:
-        case ast.Call(func=ast.Attribute(value=owner, attr=name)) as call if name in OF_DATASETS:
-            meant = module.follow(argument(call, 0)) if name == "apply" else None
-            inside = (meant.filled([owner], {}), *entered) if meant else entered
-            results = module.returned[meant.function] if meant else [owner]
-            yield from ((each, inside, ()) for each in results)
-        case ast.Call() as call if meant := module.follow(call.func):
-            named = {each.arg: each.value for each in call.keywords}
-            inside = (meant.filled(call.args, named), *entered)
-            yield from ((each, inside, path) for each in module.returned[meant.function])
-        case ast.Call() as call if module.called(call) in _JOINS:
-            yield from ((each, entered, ()) for each in call.args)
-        case ast.Tuple(elts=several) | ast.List(elts=several):
-            chosen = several[path[0] :][:1] if path else several
-            yield from ((each, entered, path[1:]) for each in chosen)
-        case ast.IfExp(body=first, orelse=second):
-            yield from ((first, entered, path), (second, entered, path))
-        case ast.Name() as name:
-            for value, through, part in _bound(module, name, entered):
-                yield value, through, (*part, *path)
-
-
-def _bound(module: Module, name: ast.Name, entered: Entered) -> Iterator[Step]:
-    """Yield what a name may stand for where it is read, up to what certainly binds it."""
-    bindings = module.bindings_of(name)
-    here = module.position(module.statement_of(name) or name)
-    before = [each for each in bindings if module.position(each.node) < here]
-    for each in sorted(before or bindings[:1], key=lambda it: module.position(it.node))[::-1]:
-        if isinstance(each.node, ast.arg):
-            yield from ((it, entered[1:], ()) for it in _given(module, each.node, entered))
-        elif each.is_assigned and each.value and _agree(module, name, each.node):
-            yield each.value, entered, each.path
-            # What the name was before is reached through a value that reads it.
-            if any(getattr(it, "id", "") == name.id for it in module.walk(each.value)):
-                return
-        if module.binding_at(name, [each]):
-            return
-
-
-def _given(module: Module, parameter: ast.arg, entered: Entered) -> list[ast.expr | None]:
-    if entered and entered[0].function is module.function_with(parameter):
-        found = entered[0].give(parameter)
-        return [found[0]] if found else []
-    return [value for value, _ in module.given(parameter)]
-
-
-def _branches(module: Module, node: ast.AST) -> dict[ast.If, bool]:
-    """Return the conditions around a node in its function, each with whether it must hold."""
-    around: dict[ast.If, bool] = {}
-    for each, part in module.up(node):
-        if isinstance(each, Function):
-            break
-        if isinstance(each, ast.If) and part is not each.test:
-            around[each] = part in each.body
-    return around
-
-
-def _agree(module: Module, one: ast.AST, other: ast.AST) -> bool:
-    """Return whether no condition excludes one of two nodes where the other one runs."""
-    first, second = _branches(module, one), _branches(module, other)
-    return all(second.get(each, holds) is holds for each, holds in first.items())
-
-
 def _meet(module: Module, cache: ast.Call, stage: ast.Call, entered: Entered) -> bool:
     """Return whether a stage runs wherever a cache does, or the other way round."""
-    if not _agree(module, cache, stage):
+    if not module.agree(cache, stage):
         return False
-    first, second = _branches(module, cache), _branches(module, stage)
+    first, second = dict(module.conditions(cache)), dict(module.conditions(stage))
     if module.function_of(cache) is module.function_of(stage):
         return not (first.keys() - second.keys() and second.keys() - first.keys())
-    return all(holds and _is_true(module, each.test, entered) for each, holds in second.items())
-
-
-def _is_true(module: Module, test: ast.expr, entered: Entered) -> bool:
-    """Return whether a condition is a parameter for which a call gives something true."""
-    binding = module.only(test)
-    if binding is None or not isinstance(binding.node, ast.arg) or not entered:
-        return False
-    return any(bool(module.constant(it)) for it in _given(module, binding.node, entered))
+    # Elsewhere it runs where each condition is a parameter for which a call gives something true.
+    given = [module.given_by(entered, each.test) for each in second]
+    return all(second.values()) and all(any(map(module.constant, each)) for each in given)
 
 
 def _draw(module: Module, given: ast.expr) -> ast.expr | None:

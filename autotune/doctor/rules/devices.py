@@ -17,9 +17,8 @@ _WORDS = {"gpu": "GPU", "cpu": "CPU", "tpu": "TPU", "cuda": "GPU"}
 
 @rule
 def device_in_replica(module: Module) -> Hits:
-    functions = module.replica_functions | module.keras_steps
     for call in module.calls_of("tf.device"):
-        if call.args and module.function_of(call) in functions:
+        if call.args and module.function_of(call) in module.on_replicas:
             name = ast.unparse(call.args[0])
             kind, index = read_device(_written(module, call.args[0]) or "") or ("", "*")
             # The first CPU is the host, which all may use.

@@ -3,8 +3,9 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
-from autotune.doctor import Hits, Kind, Module, argument, rule
+from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 
 PER_REPLICA = re.compile(r"per_?(replica|device|gpu|worker|core)|(replica|device|gpu)_?batch")
 _GLOBAL = re.compile(r"global_?batch|batch_?size_?global|total_?batch")
@@ -12,7 +13,7 @@ _MADE_WHOLE = "experimental_distribute_dataset"
 _MADE_IN_PARTS = "distribute_datasets_from_function"
 _SPLITS = "is the per-replica batch size, but {} splits each batch among all replicas."
 _TOO_LARGE = f"is the global batch size, but {_MADE_IN_PARTS} gives each replica whole batches."
-_MOST = 200
+_BATCHES = {"batch", "padded_batch"}
 _UNDONE = {"unbatch", "rebatch"}
 _COUNTS = {"num_replicas_in_sync", "num_replicas", "num_gpus", "n_replicas", "replicas", "hvd"}
 _RATE = re.compile(r"learning_?rate|(?<![a-z])lr(?![a-z])|schedul|warm_?up")
@@ -21,17 +22,17 @@ _RATE = re.compile(r"learning_?rate|(?<![a-z])lr(?![a-z])|schedul|warm_?up")
 @rule
 def batch_of_one_replica(module: Module) -> Hits:
     for call, _ in module.methods(Kind.STRATEGY, _MADE_WHOLE):
-        sizes = _sizes(module, call.args[:1], set())
+        sizes = _sizes(module, call.args[:1])
         yield from _named(sizes, PER_REPLICA, _SPLITS.format(_MADE_WHOLE))
     for call, model in module.methods(Kind.MODEL, "fit") if not module.may_be_one_device else ():
         bindings = module.bindings_of(model)
         if bindings and all(module.in_strategy_scope(each.node) for each in bindings):
             given = argument(call, None, "batch_size")
-            both = (*filter(None, [given]), *_sizes(module, call.args[:1], set()))
+            both = (*filter(None, [given]), *_sizes(module, call.args[:1]))
             yield from _named(both, PER_REPLICA, _SPLITS.format("`fit`"))
     for call, _ in module.methods(Kind.STRATEGY, _MADE_IN_PARTS):
         results = module.returned[module.meant(argument(call, 0))]
-        yield from _named(_sizes(module, results, set()), _GLOBAL, _TOO_LARGE)
+        yield from _named(_sizes(module, results), _GLOBAL, _TOO_LARGE)
 
 
 @rule
@@ -58,31 +59,14 @@ def _named(sizes: Iterable[ast.expr], wrong: re.Pattern[str], why: str) -> Hits:
             yield size, f"`{name}` by its name {why}"
 
 
-def _sizes(module: Module, datasets: Iterable[ast.expr], seen: set[ast.AST]) -> Iterator[ast.expr]:
-    """Yield the sizes by which datasets are batched, as far back as each is certain."""
-    for node in datasets:
-        if node in seen or len(seen) > _MOST:
-            continue
-        seen.add(node)
-        match node:
-            case ast.Name():
-                values = [each.plain for each in module.bindings_of(node)]
-                whole = [each for each in values if each and not _is_undone(each)]
-                yield from _sizes(module, whole, seen) if len(whole) == len(values) else ()
-            case ast.Call(func=ast.Attribute(value=owner, attr="batch" | "padded_batch")):
-                size = argument(node, 0, "batch_size")
-                yield from [size] if size and module.kind(owner) is Kind.DATASET else []
-            case ast.Call(func=ast.Attribute(value=owner)) if not module.meant(node.func):
-                yield from _sizes(module, [] if _is_undone(node) else [owner], seen)
-            case ast.Call(func=func, args=args) if function := module.meant(func):
-                given = dict(zip([each.arg for each in function.args.args], args, strict=False))
-                given |= {each.arg: each.value for each in node.keywords if each.arg}
-                for size in _sizes(module, module.returned[function], seen):
-                    yield given.get(getattr(size, "id", ""), size)
-
-
-def _is_undone(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _UNDONE
+def _sizes(module: Module, datasets: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    """Yield the sizes by which datasets are batched, unless something undoes that."""
+    for call, entered in chain.from_iterable(map(module.stages, datasets)):
+        name = last_name(call.func)
+        if name in _UNDONE:
+            return
+        if name in _BATCHES and (size := argument(call, 0, "batch_size")):
+            yield from filter(None, module.given_by(entered, size) or [size])
 
 
 def _grows(module: Module, node: ast.expr) -> bool:

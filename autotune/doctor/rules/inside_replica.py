@@ -15,7 +15,7 @@ _SOMETIMES = (ast.If, ast.IfExp, ast.BoolOp, ast.Try, ast.Match, ast.While)
 
 @rule
 def strategy_in_replica(module: Module) -> Hits:
-    functions = (module.replica_functions | module.keras_steps) - module.merging_functions
+    functions = module.on_replicas - module.merging_functions
     for call, _ in module.methods(Kind.STRATEGY, *_FOR_ALL):
         around = [each for each in module.above(call) if isinstance(each, ast.If | ast.IfExp)]
         asks = any(word in ast.unparse(each.test) for each in around for word in _ASKS)

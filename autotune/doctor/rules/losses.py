@@ -37,7 +37,7 @@ _GLOBAL = re.compile(r"global_?batch")
 
 @rule
 def mean_over_replica(module: Module) -> Hits:
-    functions = module.replica_functions | module.keras_steps
+    functions = module.on_replicas
     scales = _BY_HAND | {"num_replicas_in_sync", "MEAN"}
     if module.may_be_one_device or any(scales & module.names_in(each) for each in functions):
         return
@@ -80,22 +80,19 @@ def share_in_mean(module: Module) -> Hits:
     if module.may_be_one_device or undone:
         return
     for node, shown, value in (*_updated(module), *_reduced(module), *_returned(module)):
-        binding = module.only(value)
-        given = module.given(binding.node) if binding and isinstance(binding.node, ast.arg) else []
-        values = [value, *(each for each, _ in given if each)]
+        values = [value, *(each for each, _ in module.handed(value) if each)]
         if any(_is_share(module, it) for each in values for it in _terms(module, each)):
             yield node, f"`{ast.unparse(shown)}` {_SHARES}"
 
 
 def _updated(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
     """Yield what replicas put into a metric that is a mean: the call, the metric and the value."""
-    functions = module.replica_functions | module.keras_steps
     for call in module.calls:
         func = call.func
         updates = isinstance(func, ast.Attribute) and func.attr == "update_state"
         metric = func.value if isinstance(func, ast.Attribute) and updates else func
         value = argument(call, 0, "values")
-        if value and module.function_of(call) in functions and _is_mean(module, metric):
+        if value and module.function_of(call) in module.on_replicas and _is_mean(module, metric):
             yield call, metric, value
 
 
@@ -171,9 +168,12 @@ def _is_batch_of_all(module: Module, size: ast.expr) -> bool:
 
 def _losses(module: Module) -> Iterator[ast.expr]:
     """Yield what gradients are taken of, on replicas or in a step of Keras."""
-    functions = module.replica_functions | module.keras_steps
     for call in module.calls:
-        if call.args and module.function_of(call) in functions and _is_gradient(module, call.func):
+        if (
+            call.args
+            and module.function_of(call) in module.on_replicas
+            and _is_gradient(module, call.func)
+        ):
             yield call.args[0]
 
 

@@ -32,7 +32,7 @@ def per_replica_as_tensor(module: Module) -> Hits:
     known = module.strategies or any(map(module.attributes.get, _MARKS))
     if module.may_be_one_device or module.is_graph_mode or alone or not known:
         return
-    on_replicas = module.replica_functions | module.keras_steps | module.merging_functions
+    on_replicas = module.on_replicas | module.merging_functions
     seen: set[tuple[int, str]] = set()
     for value, part, why in (use for node in module.nodes for use in _uses(module, node)):
         place = value.lineno, ast.unparse(value)

@@ -27,14 +27,18 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 @rule
 def same_dataset_on_devices(module: Module) -> Hits:
     reads = [*_reads(module)]
-    for read, given in ((each, it) for each in reads for it in (each, *_given(module, each))):
-        parts = _origins(module, given)
-        sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
-        if sources:
-            choice = _Choice(module, {*reads, *(part.node for part in parts)})
-            holders = choice.holders(parts, {*sources})
-            if _is_for_devices(module, read, sources, holders) and choice.is_only_place(holders):
-                yield from ((each, _SENTENCE) for each in sources)
+    for read in reads:
+        handed = (value for value, is_each in module.handed(read) if value and not is_each)
+        for given in (read, *handed):
+            parts = _origins(module, given)
+            sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
+            if sources:
+                choice = _Choice(module, {*reads, *(part.node for part in parts)})
+                holders = choice.holders(parts, {*sources})
+                if choice.is_only_place(holders) and _is_for_devices(
+                    module, read, sources, holders
+                ):
+                    yield from ((each, _SENTENCE) for each in sources)
 
 
 def _reads(module: Module) -> Iterator[ast.expr]:
@@ -59,13 +63,6 @@ def _origins(module: Module, read: ast.expr) -> list[Part]:
         chosen = module.kind(loop.value, *keys) is Kind.DATASET
         return [Part(read), *module.origins(loop.value, *keys)] if chosen else []
     return module.origins(read) if module.kind(read) is Kind.DATASET else []
-
-
-def _given(module: Module, read: ast.expr) -> Iterator[ast.expr]:
-    """Yield what is read in one of several calls of a function, where it is given for a name."""
-    binding = module.only(read)
-    values = module.given(binding.node) if binding and isinstance(binding.node, ast.arg) else ()
-    yield from (value for value, is_each in values if value and not is_each)
 
 
 def _is_later(module: Module, source: ast.AST, read: ast.expr) -> bool:
@@ -251,21 +248,7 @@ class _Choice:
         if isinstance(holder, _LOOPS):
             return {each.id for each in _names(self._module, holder.target)}
         given = {it for it in self._module.children[holder.args] if isinstance(it, ast.arg)}
-        return {each.arg for each in given if self._differs(each)} - {"self"}
-
-    def _differs(self, parameter: ast.arg) -> bool:
-        """Return whether different values may be given for a parameter."""
-        values = self._module.given(parameter)
-        for value, is_each in values:
-            names = _names(self._module, value) if value else []
-            bound = (it for each in names for it in self._module.bindings_of(each))
-            if (
-                is_each
-                or value is None
-                or any(it.is_each or isinstance(it.node, ast.arg) for it in bound)
-            ):
-                return True
-        return not values
+        return {each.arg for each in given} - {"self"}
 
     def _is_place(self, use: ast.Name, depth: int = 0) -> bool:
         """Return whether a name is used for a device, for what is shown, or for the dataset."""

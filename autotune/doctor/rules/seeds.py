@@ -2,7 +2,6 @@
 
 import ast
 import re
-from collections.abc import Iterator
 
 from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, rule
 
@@ -68,24 +67,13 @@ def _is_seed(node: ast.expr | None) -> bool:
 def random_order_then_shard(module: Module) -> Hits:
     setters = [each for each in module.calls if last_name(each.func) in _SETTERS]
     for shard, dataset in module.methods(Kind.DATASET, "shard"):
-        drawn = next((it for it in _made_by(module, dataset) if _draws_order(module, it)), None)
+        always = {*module.conditions(shard)}
+        chain = (each for each, _ in module.stages(dataset))
+        stages = (each for each in chain if always.issuperset(module.conditions(each)))
+        drawn = next((it for it in stages if _draws_order(module, it)), None)
         if drawn and not module.order.in_force(setters, drawn):
             what = getattr(drawn.func, "attr", "")
             yield shard, f"Each worker shards an order of its own, by `{what}` without a seed."
-
-
-def _made_by(module: Module, dataset: ast.expr) -> Iterator[ast.Call]:
-    """Yield the calls of the chain that a dataset certainly comes through, the last one first."""
-    passed: set[ast.expr] = set()
-    node: ast.expr | None = dataset
-    while node is not None and node not in passed:
-        passed.add(node)
-        if isinstance(node, ast.Call):
-            yield node
-            node = node.func.value if isinstance(node.func, ast.Attribute) else None
-        else:
-            last = module.binding_at(node, module.bindings_of(node))
-            node = last.plain if last else None
 
 
 def _draws_order(module: Module, call: ast.Call) -> bool:

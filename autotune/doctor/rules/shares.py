@@ -3,7 +3,6 @@
 import ast
 from collections.abc import Iterator
 
-from autotune.code.tree import reached
 from autotune.doctor import MULTI_WORKER, Function, Hits, Kind, Module, rule
 
 _REPLICA_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
@@ -68,8 +67,7 @@ def _held(module: Module, function: Function) -> Iterator[ast.expr]:
 
 def is_run_again(module: Module, node: ast.AST) -> bool:
     """Return whether it runs again and again: alone, it may be there to create the variables."""
-    calls = reached([node], lambda each: module.sites[module.function_of(each)])
-    return any(any(module.loops_around(each)) for each in calls)
+    return any(any(module.loops_around(each)) for each in module.places(node))
 
 
 def _asked(module: Module, node: ast.AST) -> tuple[ast.expr | None, ast.AST]:

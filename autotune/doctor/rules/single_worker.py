@@ -3,7 +3,8 @@
 import ast
 import re
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Function, Hits, Kind, Module, last_name, rule
+from autotune.code.tree import Condition
+from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, last_name, rule
 
 _UPDATES = {"apply_gradients", "minimize"}
 _NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank)$")
@@ -12,7 +13,6 @@ _CHIEF = (
     *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
 )
 """In a name or a text: who mentions one of these may know which worker is writing."""
-Branch = ast.If | ast.IfExp
 
 
 @rule
@@ -26,7 +26,8 @@ def collective_on_one_worker(module: Module) -> Hits:
     holders = {module.function_of(each) for each in together} - {None}
     together |= {each for each in module.calls if module.meant(each.func) in holders}
     for call in together:
-        branch = _of_one_worker(module, call)
+        around = (each for each, _ in module.conditions(call))
+        branch = next((each for each in around if _distinguishes_workers(each.test)), None)
         if branch is not None and not _is_done_in_both(module, branch, together):
             yield call, f"Only some workers get here, by the condition in line {branch.lineno}."
 
@@ -46,17 +47,7 @@ def saved_by_every_worker(module: Module) -> Hits:
                 yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
 
 
-def _of_one_worker(module: Module, node: ast.AST) -> Branch | None:
-    """Return the condition of the same function that lets some workers through only."""
-    for each, part in module.up(node):
-        if isinstance(each, Function):
-            return None
-        if isinstance(each, Branch) and part is not each.test and _distinguishes_workers(each.test):
-            return each
-    return None
-
-
-def _is_done_in_both(module: Module, branch: Branch, together: set[ast.Call]) -> bool:
+def _is_done_in_both(module: Module, branch: Condition, together: set[ast.Call]) -> bool:
     parts = [each if isinstance(each, list) else [each] for each in (branch.body, branch.orelse)]
     return all(together & {it for each in part for it in module.calls_in(each)} for part in parts)
 

@@ -49,14 +49,7 @@ def _at_once(module: Module, first: ast.Call, second: ast.Call) -> bool:
     start, end = module.position(first), module.position(second)
     between = any(start < module.position(each) < end for each in waits)
     together = module.function_of(first) is module.function_of(second)
-    return together and not between and not _exclude(module, first, second)
-
-
-def _exclude(module: Module, first: ast.Call, second: ast.Call) -> bool:
-    for each, part in module.up(first):
-        if isinstance(each, ast.If) and module.inside(second, each):
-            return (part in each.body) != any(module.inside(second, it) for it in each.body)
-    return False
+    return together and not between and module.agree(first, second)
 
 
 def _started(module: Module, call: ast.Call) -> Function | None:
