@@ -94,7 +94,8 @@ class Functions(Names):
         if self.compiles(node.func) or self.dotted(node.func) in _WRAPPERS:
             inner = self._follow(node.args[0], depth + 1) if node.args else None
             if inner and self.dotted(node.func) == _PARTIAL:
-                inner = inner.filled(node.args[1:], _named(node))
+                named = {each.arg: each.value for each in node.keywords}
+                inner = inner.filled(node.args[1:], named)
             return inner and replace(inner, compiled=inner.compiled or self.compiles(node.func))
         maker = self._follow(node.func, depth + 1)
         results = self.returned[maker.function] if maker and not maker.compiled else []
@@ -175,11 +176,10 @@ class Functions(Names):
 
     @cached_property
     def _arguments(self) -> Lists[Function, Meant]:
-        found = chain.from_iterable(map(self._given_by, self.calls))
-        return grouped((each.function, each) for each in found)
+        return grouped((each.function, each) for call in self.calls for each in self._filled(call))
 
-    def _given_by(self, call: ast.Call) -> Iterator[Meant]:
-        named = _named(call)
+    def _filled(self, call: ast.Call) -> Iterator[Meant]:
+        named = {each.arg: each.value for each in call.keywords}
         if start := self.method(self.class_of(call), "__init__"):
             yield Meant(start, is_method=True).filled(call.args, named)
         if meant := self.follow(call.func):
@@ -192,7 +192,8 @@ class Functions(Names):
         name = last_name(call.func)
         for index, argument in enumerate((*call.args, *named.values())):
             if meant := self.follow(argument):
-                after, options = call.args[index + 1 :], _items(named.get("kwargs"))
+                after = call.args[index + 1 :]
+                options = _items(named.get("kwargs"))
                 if name not in _NEXT_TO_IT | _ONE_BY_ONE:
                     together = named.get("args", after[0] if len(after) == 1 else None)
                     after = together.elts if isinstance(together, ast.Tuple | ast.List) else []
@@ -252,12 +253,11 @@ class Functions(Names):
             owner = self.class_of_method(function)
             if owner and owner.bases and getattr(function, "name", "") in _TRACED_METHODS:
                 yield function
-        for call in filter(self._traces, self.calls):
-            yield from filter(None, map(self.meant, arguments(call)))
-
-    def _traces(self, call: ast.Call) -> bool:
-        dotted, method = self.dotted(call.func), getattr(call.func, "attr", "") in _TRACING_METHODS
-        return dotted not in _RUN_AS_PYTHON and (method or dotted.startswith(("tf.", "keras.")))
+        for call in self.calls:
+            dotted, method = self.dotted(call.func), getattr(call.func, "attr", "")
+            traces = method in _TRACING_METHODS or dotted.startswith(("tf.", "keras."))
+            if traces and dotted not in _RUN_AS_PYTHON:
+                yield from filter(None, map(self.meant, arguments(call)))
 
     def _only_python(self, call: ast.Call) -> bool:
         plain, method = getattr(call.func, "id", ""), getattr(call.func, "attr", "")
@@ -287,10 +287,6 @@ def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
     named = dict(zip(signature.kwonlyargs, signature.kw_defaults, strict=True))
     found = given.get(parameter, named.get(parameter))
     return None if isinstance(found, ast.Constant) else found
-
-
-def _named(call: ast.Call) -> Named:
-    return {each.arg: each.value for each in call.keywords}
 
 
 def _items(node: ast.expr | None) -> Named:

@@ -49,7 +49,10 @@ class Order:
         found: dict[ast.AST, ast.AST] = {}
         early = [each for each in self._main if each.node in firsts and not each.branch]
         for function, course in ((None, self._main), *self._others) if firsts and thens else ():
-            seen = [*early] if function and self._runs_here(function) else []
+            owner = self._module.parents[function] if function else None
+            decorated = any(getattr(it, "decorator_list", ()) for it in (function, owner))
+            runs_here = function and not decorated and not self._module.mentions[function]
+            seen = [*early] if runs_here else []
             for moment in course:
                 if moment.node in thens:
                     way = [it for it in seen if it.branch == moment.branch[: len(it.branch)]]
@@ -63,16 +66,16 @@ class Order:
 
         What the module does not run by itself counts by the text, as after the module.
         """
-        moments, functions = self._first_runs(use)
+        module, (moments, functions) = self._module, self._first_runs(use)
         own = {each: self._at[each] for each in settings if each in self._at}
         others = [each for each in settings if each not in own]
-        near = [each for each in others if self._module.function_of(each) in functions]
+        near = [each for each in others if module.function_of(each) in functions]
         for until in sorted(moments) or ([] if near else [len(self._main)]):
             here = self._main[until].branch if moments else ()
             early = (it for it, at in own.items() if at < until and self._may_meet(it, here))
             if last := max(early, key=own.__getitem__, default=None):
                 return last
-        return max(near or others, key=self._module.position, default=None)
+        return max(near or others, key=module.position, default=None)
 
     def _first_runs(self, node: ast.AST) -> tuple[set[int], set[Function | None]]:
         """Return the places in the course of the module where a node runs, through functions.
@@ -102,11 +105,6 @@ class Order:
         )
         parts = (part for part in branch if isinstance(part, tuple))
         return all(own.get(each, name) == name for each, name in parts if isinstance(each, ast.If))
-
-    def _runs_here(self, function: Function) -> bool:
-        owner = self._module.parents[function]
-        decorated = any(getattr(each, "decorator_list", ()) for each in (function, owner))
-        return not decorated and not self._module.mentions[function]
 
     def _course(self, start: Iterable[_Moment]) -> list[_Moment]:
         """Return what runs, from the first to the last, without the bodies of other threads."""

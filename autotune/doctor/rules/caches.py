@@ -32,20 +32,16 @@ def random_before_cache(module: Module) -> Hits:
     for call in module.calls:
         match call:
             case ast.Call(func=ast.Attribute(value=dataset, attr="cache") as func):
-                if not _is_kept(module, call) and (draw := _drawn(module, call, dataset)):
+                statement = module.statement_of(call)
+                targets = statement.targets if isinstance(statement, ast.Assign) else []
+                kept = any(_KEPT.search(last_name(each).lower()) for each in targets)
+                if not kept and (draw := _drawn(module, call, dataset)):
                     what = f"`{ast.unparse(draw)}` has drawn in line {draw.lineno}"
                     name = ast.Name("cache", ast.Load())
                     name.lineno, name.end_lineno = func.end_lineno or 1, call.end_lineno
                     name.col_offset = (func.end_col_offset or 0) - len(func.attr)
                     name.end_col_offset = call.end_col_offset
                     yield name, f"`cache` keeps what {what}: every epoch gets the same."
-
-
-def _is_kept(module: Module, call: ast.Call) -> bool:
-    """Return whether a dataset is one for validation, by its name."""
-    statement = module.statement_of(call)
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(_KEPT.search(last_name(each).lower()) for each in targets)
 
 
 def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | None:
@@ -94,44 +90,36 @@ def _draw(module: Module, given: ast.expr) -> ast.expr | None:
     python = [argument(each, 0, "func") for each in found if module.called(each) in _PYTHON_CALLS]
     in_python = module.all_called(map(module.meant, python))
     for call in sorted(found, key=module.position):
-        if _draws(module, call.func) or _is_random_call(module, call):
+        training = argument(call, 1, "training")
+        on = training is None or module.constant(training) is True
+        if _draws(module, call.func) or (on and _is_random(module, call.func)):
             return call.func
-        if module.function_of(call) in in_python and _draws_in_python(module, call.func):
+        of_generator = _is_made_by(module, call.func, _PYTHON_GENERATORS)
+        drawn = of_generator or _PYTHON_DRAWS.fullmatch(module.dotted(call.func))
+        if drawn and module.function_of(call) in in_python:
             return call.func
     return None
 
 
 def _draws(module: Module, func: ast.expr) -> bool:
     dotted = module.dotted(func).replace("tf.compat.v1.", "tf.")
-    of_generator = isinstance(func, ast.Attribute) and _is_made_by(module, func.value, _GENERATORS)
-    return bool(DRAWS.fullmatch(dotted) or _ALSO_DRAWS.fullmatch(dotted)) or of_generator
+    known = DRAWS.fullmatch(dotted) or _ALSO_DRAWS.fullmatch(dotted)
+    return bool(known) or _is_made_by(module, func, _GENERATORS)
 
 
-def _draws_in_python(module: Module, func: ast.expr) -> bool:
-    own = isinstance(func, ast.Attribute) and _is_made_by(module, func.value, _PYTHON_GENERATORS)
-    return own or bool(_PYTHON_DRAWS.fullmatch(module.dotted(func)))
-
-
-def _is_made_by(module: Module, node: ast.expr, names: re.Pattern[str]) -> bool:
-    return any(names.fullmatch(module.called(part.node)) for part in module.origins(node))
-
-
-def _is_random_call(module: Module, call: ast.Call) -> bool:
-    training = argument(call, 1, "training")
-    on = training is None or module.constant(training) is True
-    return on and _is_random(module, call.func)
+def _is_made_by(module: Module, func: ast.expr, names: re.Pattern[str]) -> bool:
+    """Return whether a method is one of what a call of such a name makes."""
+    makers = module.origins(func.value) if isinstance(func, ast.Attribute) else ()
+    return any(names.fullmatch(module.called(part.node)) for part in makers)
 
 
 def _is_random(module: Module, layer: ast.expr) -> bool:
     """Return whether a layer, or a model of layers, draws where it is called."""
     if module.dotted(layer) or not any(_LAYERS.fullmatch(module.called(it)) for it in module.calls):
         return False
-    added = (module.parents[it] for it in module.attributes["add"] if _is_same(module, it, layer))
+    bindings = module.bindings_of(layer)
+    adds = module.attributes["add"] if bindings else ()
+    added = (module.parents[it] for it in adds if module.bindings_of(it.value) is bindings)
     parts = [layer, *(it for each in added if isinstance(each, ast.Call) for it in arguments(each))]
     made_from = (each for part in parts for each in module.ingredients(part))
     return any(_LAYERS.fullmatch(module.called(each)) for each in made_from)
-
-
-def _is_same(module: Module, member: ast.Attribute, name: ast.expr) -> bool:
-    bindings = module.bindings_of(name)
-    return bool(bindings) and module.bindings_of(member.value) is bindings

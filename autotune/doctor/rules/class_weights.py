@@ -14,15 +14,9 @@ def class_weight_distributed(module: Module) -> Hits:
         weights, rows = argument(call, _PLACE, "class_weight"), argument(call, 0, "x")
         if not weights or not rows or last_name(call.func) != "fit":
             continue
-        if module.kind(rows) is Kind.DISTRIBUTED and _is_given(module, weights):
-            what = f"`{ast.unparse(rows)}` is distributed"
-            yield (
-                call,
-                f"`fit` fails with class_weight: {what}, and has no `map` to add weights by.",
-            )
-
-
-def _is_given(module: Module, weights: ast.expr) -> bool:
-    """Return whether weights are certainly not None, as those of a caller or a setting may be."""
-    ends = (part.node for part in module.origins(weights) if module.is_end(part))
-    return not any(isinstance(each, ast.Constant | ast.arg | ast.Attribute) for each in ends)
+        # Those of a caller or a setting may be None.
+        ends = [part.node for part in module.origins(weights) if module.is_end(part)]
+        given = not any(isinstance(each, ast.Constant | ast.arg | ast.Attribute) for each in ends)
+        if given and module.kind(rows) is Kind.DISTRIBUTED:
+            what = f"`fit` fails with class_weight: `{ast.unparse(rows)}` is distributed"
+            yield call, f"{what}, and has no `map` to add weights by."

@@ -31,7 +31,11 @@ def misspelt_device(module: Module) -> Hits:
     for node in (each for call in module.calls_of(*_TAKE) for each in _names(module, call)):
         name = _written(module, node)
         if name is not None and read_device(name) is None:
-            yield node, f"{name!r} is not a TensorFlow device name.{_hint(name)}"
+            found = re.search(r"([a-z]+)\D*(\d*)\D*$", name.lower().replace("device", ""))
+            close = get_close_matches(found[1], _WORDS) if found else []
+            meant = f"{_WORDS[close[0]]}:{found[2] or 0}" if found and close else ""
+            hint = f" Did you mean '{meant}'?" if meant else ""
+            yield node, f"{name!r} is not a TensorFlow device name.{hint}"
 
 
 def read_device(name: str) -> tuple[str, str] | None:
@@ -67,9 +71,3 @@ def _names(module: Module, call: ast.Call) -> Iterator[ast.expr]:
                 yield each
             case _:
                 yield given
-
-
-def _hint(name: str) -> str:
-    found = re.search(r"([a-z]+)\D*(\d*)\D*$", name.lower().replace("device", ""))
-    close = get_close_matches(found[1], _WORDS) if found else []
-    return f" Did you mean '{_WORDS[close[0]]}:{found[2] or 0}'?" if found and close else ""

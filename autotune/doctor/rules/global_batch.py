@@ -40,9 +40,13 @@ def learning_rate_not_scaled(module: Module) -> Hits:
     names = [each for each in module.scopes[0].names if each.lower() in _COUNTS]
     counts: list[ast.expr] = [*module.attributes["num_replicas_in_sync"]]
     counts += [each for name in names for each in module.loads[name]]
-    if module.may_be_one_device or not any(_grows(module, each) for each in counts):
-        return
-    if any(_sets_rate(module, each) for each in counts):
+    above = map(module.parents.__getitem__, counts)
+    products = (it for it in above if isinstance(it, ast.BinOp) and isinstance(it.op, ast.Mult))
+    grows = any("batch" in ast.unparse(each).lower() for each in products)
+    simple = ast.Assign | ast.AugAssign | ast.Expr | ast.Return
+    statements = (it for it in map(module.statement_of, counts) if isinstance(it, simple))
+    sets_rate = any(_RATE.search(ast.unparse(each).lower()) for each in statements)
+    if module.may_be_one_device or not grows or sets_rate:
         return
     for call in module.calls:
         if module.dotted(call.func) and module.kind(call) is Kind.OPTIMIZER:
@@ -67,15 +71,3 @@ def _sizes(module: Module, datasets: Iterable[ast.expr]) -> Iterator[ast.expr]:
             return
         if name in _BATCHES and (size := argument(call, 0, "batch_size")):
             yield from filter(None, module.given_by(entered, size) or [size])
-
-
-def _grows(module: Module, node: ast.expr) -> bool:
-    product = module.parents[node]
-    multiplies = isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult)
-    return multiplies and "batch" in ast.unparse(product).lower()
-
-
-def _sets_rate(module: Module, node: ast.expr) -> bool:
-    statement = module.statement_of(node)
-    simple = isinstance(statement, ast.Assign | ast.AugAssign | ast.Expr | ast.Return)
-    return simple and bool(_RATE.search(ast.unparse(statement or node).lower()))

@@ -43,10 +43,15 @@ def mean_over_replica(module: Module) -> Hits:
         return
     for loss in _losses(module):
         for term in _terms(module, loss):
-            if _is_of_model(module, term):
-                yield term, f"Every replica adds the whole of `model.losses`, and {_SUMMED}"
-                break
-            if _is_mean_of_replica(module, term):
+            match term:
+                case ast.Call(func=func, args=[ast.Attribute(attr="losses")]) if (
+                    module.dotted(func) or ast.unparse(func)
+                ) in _ADDS_UP:
+                    yield term, f"Every replica adds the whole of `model.losses`, and {_SUMMED}"
+                    break
+            size = _size(module, term)
+            by_one = size is not None and _counts_one_replica(module, size)
+            if by_one or _reduces(module, term, _MEANS):
                 yield term, f"The loss is averaged over one replica's examples, but {_SUMMED}"
                 break
 
@@ -169,23 +174,16 @@ def _is_batch_of_all(module: Module, size: ast.expr) -> bool:
 def _losses(module: Module) -> Iterator[ast.expr]:
     """Yield what gradients are taken of, on replicas or in a step of Keras."""
     for call in module.calls:
-        if (
-            call.args
-            and module.function_of(call) in module.on_replicas
-            and _is_gradient(module, call.func)
-        ):
+        taken = False
+        match call.func:
+            case ast.Attribute(attr="minimize", value=optimizer):
+                taken = module.kind(optimizer) is Kind.OPTIMIZER
+            case ast.Attribute(attr="gradient", value=tape):
+                bindings = module.bindings_of(tape)
+                entered = [each.value for each in bindings if isinstance(each.node, ast.withitem)]
+                taken = "tf.GradientTape" in map(module.called, entered)
+        if taken and call.args and module.function_of(call) in module.on_replicas:
             yield call.args[0]
-
-
-def _is_gradient(module: Module, func: ast.expr) -> bool:
-    match func:
-        case ast.Attribute(attr="minimize", value=optimizer):
-            return module.kind(optimizer) is Kind.OPTIMIZER
-        case ast.Attribute(attr="gradient", value=tape):
-            bindings = module.bindings_of(tape)
-            entered = [each.value for each in bindings if isinstance(each.node, ast.withitem)]
-            return "tf.GradientTape" in map(module.called, entered)
-    return False
 
 
 def _terms(
@@ -216,19 +214,6 @@ def _results(module: Module, node: ast.expr) -> list[ast.expr]:
     return results if len(results) == 1 else []
 
 
-def _is_of_model(module: Module, node: ast.expr) -> bool:
-    match node:
-        case ast.Call(func=func, args=[ast.Attribute(attr="losses")]):
-            return (module.dotted(func) or ast.unparse(func)) in _ADDS_UP
-    return False
-
-
-def _is_mean_of_replica(module: Module, node: ast.expr) -> bool:
-    size = _size(module, node)
-    by_one = size is not None and _counts_one_replica(module, size)
-    return by_one or _reduces(module, node, _MEANS)
-
-
 def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
     """Yield where a term of a loss is divided again: there, or in place, as `loss /= replicas`."""
     if isinstance(node, ast.BinOp) and _divides_again(module, node.left, node.op, node.right):
@@ -241,7 +226,15 @@ def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
 
 
 def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.expr) -> bool:
-    return any(_is_again(module, value, by) for value, by in _divided(module, left, op, right))
+    """Return whether an operation divides a value for the same reason as something before."""
+    for value, by in _divided(module, left, op, right):
+        counts = _counts_replicas(module, by)
+        whole = [*_terms(module, value, sums=False)] if counts or _counts_all(module, by) else []
+        if any(_is_divided(module, each) for each in whole):
+            return True
+        if not counts and any(_reduces(module, each, _MEANS) for each in whole):
+            return True
+    return False
 
 
 def _divided(
@@ -254,16 +247,6 @@ def _divided(
             case ast.BinOp(ast.Constant(value=1), ast.Div(), by):
                 divided.append((value, by))
     return divided
-
-
-def _is_again(module: Module, value: ast.expr, by: ast.expr) -> bool:
-    """Return whether a value that is divided has been divided for the same reason before."""
-    counts = _counts_replicas(module, by)
-    if not counts and not _counts_all(module, by):
-        return False
-    whole = [*_terms(module, value, sums=False)]
-    divided = any(_is_divided(module, each) for each in whole)
-    return divided or (not counts and any(_reduces(module, each, _MEANS) for each in whole))
 
 
 def _is_divided(module: Module, node: ast.expr) -> bool:
@@ -342,19 +325,12 @@ def _is_per_example(module: Module, node: ast.expr, depth: int = 0) -> bool:
         case ast.Call(args=[first, *_]) if module.called(node) in _SUMS:
             inner = [first]
         case ast.Call(func=func):
+            made = _loss_object(module, func)
+            reduction = argument(made, None, "reduction") if made else None
+            whole = isinstance(reduction, ast.Constant) and reduction.value in {None, "none"}
             named = _PER_EXAMPLE.fullmatch(module.dotted(func))
-            return named is not None or _is_unreduced(module, func)
+            return bool(named) or whole or getattr(reduction, "attr", "") == "NONE"
     return depth < _DEEPEST and any(_is_per_example(module, each, depth + 1) for each in inner)
-
-
-def _is_unreduced(module: Module, node: ast.expr) -> bool:
-    made = _loss_object(module, node)
-    match argument(made, None, "reduction") if made else None:
-        case ast.Constant(value=value):
-            return value in {None, "none"}
-        case ast.Attribute(attr=name):
-            return name == "NONE"
-    return False
 
 
 def _loss_object(module: Module, node: ast.expr) -> ast.Call | None:

@@ -51,7 +51,13 @@ def _only_scopes(module: Module, node: ast.AST) -> bool:
         return True
     match parent:
         case ast.Attribute(attr="scope"):
-            return _is_entered(module, module.parents[parent])
+            entered = module.parents[parent]
+            match module.parents[entered] if isinstance(entered, ast.Call) else None:
+                case ast.Assign(targets=[ast.Name(id=name), *_]):
+                    uses = (module.parents[each] for each in module.loads[name])
+                    return all(isinstance(each, ast.withitem) for each in uses)
+                case above:
+                    return isinstance(above, ast.withitem) and above.optional_vars is None
         case ast.IfExp() | ast.BoolOp():
             return node is getattr(parent, "test", None) or _only_scopes(module, parent)
         case ast.Tuple():
@@ -66,29 +72,14 @@ def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
             return all(_is_followed(module, each) for each in targets)
         case ast.AnnAssign(target=target):
             return _is_followed(module, target)
-        case ast.Return():
-            return _is_taken(module, parent)
+        case ast.Return(value=value):
+            # All that call the function take apart what it returns, if it is a tuple.
+            sites = module.sites[module.function_of(parent)]
+            kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
+            apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
+            return bool(sites) and (apart or not isinstance(value, ast.Tuple))
     call = module.parents[parent] if isinstance(parent, ast.keyword) else parent
     return _is_followed_into(module, node, call)
-
-
-def _is_taken(module: Module, statement: ast.Return) -> bool:
-    """Return whether all that call a function take apart what it returns, if it is a tuple."""
-    sites = module.sites[module.function_of(statement)]
-    whole = not isinstance(statement.value, ast.Tuple)
-    kept = [getattr(module.parents[each], "targets", [None]) for each in sites]
-    apart = all(isinstance(each, ast.Tuple) for targets in kept for each in targets)
-    return bool(sites) and (whole or apart)
-
-
-def _is_entered(module: Module, call: ast.AST) -> bool:
-    match module.parents[call] if isinstance(call, ast.Call) else None:
-        case ast.Assign(targets=[ast.Name(id=name), *_]):
-            uses = [module.parents[each] for each in module.loads[name]]
-            return all(isinstance(each, ast.withitem) for each in uses)
-        case ast.withitem(optional_vars=None):
-            return True
-    return False
 
 
 def _is_followed(module: Module, target: ast.expr) -> bool:

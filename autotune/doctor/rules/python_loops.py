@@ -125,9 +125,12 @@ def _losses(module: Module, loop: PythonLoop) -> Iterator[ast.expr]:
 def _trains_once(module: Module, function: Function) -> bool:
     everything = module.all_called([function])
     nodes = (it for each in everything for it in module.walk(each))
-    loops = [each for each in nodes if isinstance(each, Loop)]
-    updates = any(_updates(module, each) for each in everything)
-    return updates and not any(_leads_to_update(module, each) for each in loops)
+    inside = {each for loop in nodes if isinstance(loop, Loop) for each in module.walk(loop)}
+    named = (each for each in inside if isinstance(each, ast.Name | ast.Attribute))
+    called = module.all_called(map(module.meant, named))
+    repeated = any(isinstance(each, ast.Call) and _is_update(module, each) for each in inside)
+    repeated |= any(_updates(module, each) for each in called)
+    return any(_updates(module, each) for each in everything) and not repeated
 
 
 def _updates(module: Module, node: ast.AST) -> bool:
@@ -139,13 +142,6 @@ def _is_update(module: Module, call: ast.Call) -> bool:
         return False
     kind = module.kind(call.func.value)
     return kind is Kind.OPTIMIZER or (kind is None and call.func.attr != "apply")
-
-
-def _leads_to_update(module: Module, loop: ast.AST) -> bool:
-    """Return whether a loop updates weights, or names a function that does."""
-    named = (it for it in module.walk(loop) if isinstance(it, ast.Name | ast.Attribute))
-    called = module.all_called(map(module.meant, named))
-    return any(_updates(module, each) for each in (loop, *called))
 
 
 def _made_from(module: Module, loop: ast.AST, node: ast.expr) -> list[ast.expr]:
@@ -173,16 +169,13 @@ def _reads(module: Module, node: ast.Call | ast.If) -> list[ast.expr]:
             return [test]
         case ast.Call(func=ast.Attribute(attr=name, value=value)) if name in _CONVERTING_METHODS:
             return [value]
-        case ast.Call(func=func) if _converts(module, func):
-            return [part for argument in arguments(node) for part in shown(argument)]
+        case ast.Call(func=func):
+            dotted = module.dotted(func)
+            builtin = getattr(func, "id", "") in _CONVERTING and not module.bindings_of(func)
+            logs = dotted.startswith(_CONVERTING_MODULES) or _LOGGING.fullmatch(dotted)
+            parts = (part for argument in arguments(node) for part in shown(argument))
+            return [*parts] if builtin or logs else []
     return []
-
-
-def _converts(module: Module, func: ast.expr) -> bool:
-    if isinstance(func, ast.Name) and func.id in _CONVERTING:
-        return not module.bindings_of(func)
-    dotted = module.dotted(func)
-    return dotted.startswith(_CONVERTING_MODULES) or bool(_LOGGING.fullmatch(dotted))
 
 
 def shown(node: ast.expr) -> list[ast.expr]:

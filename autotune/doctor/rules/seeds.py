@@ -32,18 +32,13 @@ def one_seed_for_replicas(module: Module) -> Hits:
                     yield call, f"{what} draws the same numbers on every replica, by its own seed."
                 continue
             sets = module.calls_of(*(_KERAS_SETS if dotted.startswith("keras.random.") else _SETS))
-            seed = module.order.in_force(sets, call)
-            if isinstance(seed, ast.Call) and _is_shared(module, seed):
-                line = seed.lineno
+            setter = module.order.in_force(sets, call)
+            seed = argument(setter, 0, "seed", "a") if isinstance(setter, ast.Call) else None
+            made_from = module.ingredients(seed) if seed and _is_seed(seed) else ()
+            names = (last_name(each).lower() for each in made_from)
+            if setter and made_from and not any(map(_OF_A_WORKER.search, names)):
+                line = getattr(setter, "lineno", 0)
                 yield call, f"{what} draws on each replica, from the seed set in line {line}."
-
-
-def _is_shared(module: Module, setter: ast.Call) -> bool:
-    """Return whether a call sets a seed that is not one for each worker."""
-    seed = argument(setter, 0, "seed", "a")
-    made_from = module.ingredients(seed) if seed and _is_seed(seed) else ()
-    names = (last_name(each).lower() for each in made_from)
-    return bool(made_from) and not any(map(_OF_A_WORKER.search, names))
 
 
 def _on_replicas(module: Module) -> set[Function]:

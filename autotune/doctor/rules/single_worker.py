@@ -3,7 +3,6 @@
 import ast
 import re
 
-from autotune.code.tree import Condition
 from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, last_name, rule
 
 _UPDATES = {"apply_gradients", "minimize"}
@@ -28,7 +27,10 @@ def collective_on_one_worker(module: Module) -> Hits:
     for call in together:
         around = (each for each, _ in module.conditions(call))
         branch = next((each for each in around if _distinguishes_workers(each.test)), None)
-        if branch is not None and not _is_done_in_both(module, branch, together):
+        both = (branch.body, branch.orelse) if branch else ()
+        parts = [each if isinstance(each, list) else [each] for each in both]
+        done = (together & {it for each in part for it in module.calls_in(each)} for part in parts)
+        if branch and not all(done):
             yield call, f"Only some workers get here, by the condition in line {branch.lineno}."
 
 
@@ -45,11 +47,6 @@ def saved_by_every_worker(module: Module) -> Hits:
             text = ast.unparse(module.resolved(path)).lower()
             if "tmp" not in text and "temp" not in text:
                 yield call, f"Every worker writes `{ast.unparse(owner)}` to {ast.unparse(path)}."
-
-
-def _is_done_in_both(module: Module, branch: Condition, together: set[ast.Call]) -> bool:
-    parts = [each if isinstance(each, list) else [each] for each in (branch.body, branch.orelse)]
-    return all(together & {it for each in part for it in module.calls_in(each)} for part in parts)
 
 
 def _distinguishes_workers(test: ast.expr) -> bool:

@@ -40,7 +40,11 @@ def runtime_already_started(module: Module) -> Hits:
     settings = {each for each, name in calls.items() if name in _SETTINGS}
     if not workers and not settings:
         return
-    operations = {each for each, name in calls.items() if _starts(module, name)}
+    keras_3 = module.has_keras_3
+    kinds = {it: made_by(it) if keras_3 or it[:3] == "tf." else None for it in calls.values()}
+    operations = {
+        it for it, name in calls.items() if kinds[name] in _KINDS or _STARTS.fullmatch(name)
+    }
     operations |= {each for each, _ in module.methods(Kind.MODEL, *_METHODS)}
     if module.written("KERAS_BACKEND"):
         # Another backend of Keras may compute.
@@ -80,12 +84,6 @@ def tf_config_after_strategy(module: Module) -> Hits:
 def _key(calls: dict[ast.AST, str], call: ast.AST) -> tuple[str, list[str]]:
     """Return which setting a call makes: its name and, before the value, the device."""
     return calls[call], [*map(ast.dump, getattr(call, "args", ())[:-1])]
-
-
-def _starts(module: Module, name: str) -> bool:
-    """Return whether a call of that name runs an operation, or asks for the runtime's devices."""
-    kind = made_by(name) if name.startswith("tf.") or module.has_keras_3 else None
-    return kind in _KINDS or bool(_STARTS.fullmatch(name))
 
 
 def _writes(module: Module, statement: ast.AST) -> bool:

@@ -59,21 +59,17 @@ def _started(module: Module, call: ast.Call) -> Function | None:
         return module.method(owner, "run")
     if module.dotted(call.func) in _THREADS:
         return module.meant(argument(call, 1, "target", "function"))
-    of_pool = isinstance(call.func, ast.Attribute) and _is_of_pool(module, call.func)
-    return module.meant(argument(call, 0)) if of_pool else None
+    match call.func:
+        case ast.Attribute(pool, name) if name in _STARTS and module.kind(pool) is Kind.POOL:
+            makers = [part.node for part in module.origins(pool)]
+            given = [it for each in makers if isinstance(each, ast.Call) for it in arguments(each)]
+            if not any(isinstance(each, ast.Constant) and each.value == 1 for each in given):
+                return module.meant(argument(call, 0))
+    return None
 
 
 def _is_thread(module: Module, owner: ast.ClassDef) -> bool:
     return any(module.dotted(each) in _THREADS for each in owner.bases)
-
-
-def _is_of_pool(module: Module, func: ast.Attribute) -> bool:
-    if func.attr not in _STARTS or module.kind(func.value) is not Kind.POOL:
-        return False
-    makers = [part.node for part in module.origins(func.value)]
-    calls = [each for each in makers if isinstance(each, ast.Call)]
-    given = [it for each in calls for it in arguments(each)]
-    return not any(isinstance(each, ast.Constant) and each.value == 1 for each in given)
 
 
 def _is_repeated(module: Module, call: ast.Call) -> bool:
@@ -112,17 +108,17 @@ def _shared(module: Module, owner: ast.expr, kind: Kind, found: set[Function]) -
     several = any(None in part.path for part in parts)
     if several or any(_is_made_in_loop(module, each) for each in calls):
         return set()
-    return {it for it in calls if module.kind(it) is kind and _is_shared(module, it, found)}
-
-
-def _is_shared(module: Module, made: ast.Call, found: set[Function]) -> bool:
-    """Return whether what a call makes is neither of one thread nor of one of several objects."""
-    owner = module.class_of_method(module.function_of(made))
-    objects = [each for each in module.calls if owner and module.class_of(each) is owner]
-    own = (
-        module.function_of(it) in found or _is_made_in_loop(module, it) for it in (made, *objects)
-    )
-    return not (owner and _is_thread(module, owner)) and not any(own)
+    shared: set[ast.expr] = set()
+    for call in (made for made in calls if module.kind(made) is kind):
+        # It is neither of one thread nor of one of several objects.
+        holder = module.class_of_method(module.function_of(call))
+        objects = (each for each in module.calls if holder and module.class_of(each) is holder)
+        places = [call, *objects]
+        several = any(_is_made_in_loop(module, each) for each in places)
+        in_thread = not found.isdisjoint(map(module.function_of, places))
+        if not (several or in_thread or (holder and _is_thread(module, holder))):
+            shared.add(call)
+    return shared
 
 
 def _is_made_in_loop(module: Module, made: ast.Call) -> bool:
