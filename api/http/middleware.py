@@ -16,8 +16,8 @@ from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from autotune.api.http.metrics import Metrics
 from autotune.api.http.problems import response_to, route_of
+from autotune.api.http.service import Metrics
 from autotune.api.log import about, log
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -6,9 +6,8 @@ from fastapi import APIRouter
 from pydantic import JsonValue
 from starlette.responses import Response
 
-from autotune.api.http import metrics
 from autotune.api.http.access import Reader
-from autotune.api.http.service import Here
+from autotune.api.http.service import MEDIA_TYPE, Here
 from autotune.api.http.tunings import text_answer
 from autotune.api.workloads import Registered
 from autotune.value import Described
@@ -72,4 +71,4 @@ def get_readiness(here: Here) -> HealthAnswer:
 @router.get("/metrics", response_class=Response, responses=text_answer("text/plain"))
 def get_metrics(here: Here, _: Reader) -> Response:
     """Get request counts and latencies of this process, and jobs by state, for Prometheus."""
-    return Response(here.metrics.text(), media_type=metrics.MEDIA_TYPE)
+    return Response(here.metrics.text(), media_type=MEDIA_TYPE)

@@ -101,7 +101,7 @@ class Worker:
         with suppress(DatabaseUnavailable):
             sweep(self._database, self._host)
         while not self._stop.is_set():
-            self._tidy()
+            self.tidy()
             if not self._run_one_if_it_can():
                 self._inspect_if_due()
                 self._stop.wait(self._settings.patience.idle)
@@ -120,7 +120,7 @@ class Worker:
             engine=self._settings.engine.partition(":")[0],
         )
 
-    def _tidy(self) -> None:
+    def tidy(self) -> None:
         for do_if_due in self._chores:
             with suppress(DatabaseUnavailable):
                 do_if_due()
@@ -228,7 +228,9 @@ class Worker:
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
-            return self._let_go(lease, attempts.DIED, f"The search's process {_death(exit_code)}.")
+            by = f"was terminated by signal {-exit_code}"
+            how = by if exit_code < 0 else f"exited with code {exit_code}"
+            return self._let_go(lease, attempts.DIED, f"The search's process {how}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
         if isinstance(final, messages.GaveUp) and final.for_log:
@@ -361,10 +363,6 @@ def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> 
 
 def _failed(reason: str) -> JobOutcome:
     return JobOutcome(state=State.FAILED, reason=reason)
-
-
-def _death(code: int) -> str:
-    return f"was terminated by signal {-code}" if code < 0 else f"exited with code {code}"
 
 
 if __name__ == "__main__":

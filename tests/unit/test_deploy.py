@@ -14,7 +14,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from autotune.api.http.metrics import Metrics
+from autotune.api.http.service import Metrics
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.jobs import Jobs, open_database
 from autotune.api.workloads import Registry

@@ -42,16 +42,15 @@ router = APIRouter(include_in_schema=False)
 
 
 @cache
-def content(name: str) -> str:
-    """Return a file's text; the report has the same style sheet, and the same script to copy."""
+def content(name: str) -> bytes:
+    """Return a file; the report has the same style sheet, and the same script to copy."""
     if name in (STYLE, SCRIPT):
-        return part(name)
-    return files(__package__).joinpath("static", name).read_text("utf-8")
+        return part(name).encode()
+    place = "fastapi_offline" if name in SWAGGER else __package__
+    return files(place or "").joinpath("static", name).read_bytes()
 
 
-@cache
-def _zipped(made: bytes) -> bytes:
-    return gzip.compress(made)
+_zipped = cache(gzip.compress)
 
 
 def constant(request: HTTPConnection, made: bytes, media_type: str, keep: str = "") -> Response:
@@ -63,14 +62,9 @@ def constant(request: HTTPConnection, made: bytes, media_type: str, keep: str = 
 
 
 @cache
-def content_bytes(name: str) -> bytes:
-    return content(name).encode()
-
-
-@cache
 def address(name: str) -> str:
     """Return where a file is; another content has another address."""
-    mark = hashlib.sha256(content(name).encode()).hexdigest()[:12]
+    mark = hashlib.sha256(content(name)).hexdigest()[:12]
     return f"/page/{name}?v={mark}"
 
 
@@ -79,7 +73,7 @@ async def show_file(request: Request, name: str) -> Response:
     """Get a file; the page that asks for a key needs them, too."""
     if name not in KINDS:
         raise HTTPException(404)
-    return constant(request, content_bytes(name), KINDS[name], KEPT)
+    return constant(request, content(name), KINDS[name], KEPT)
 
 
 @router.get("/docs/files/{name}")
@@ -87,12 +81,7 @@ async def show_swagger(request: Request, name: str) -> Response:
     """Get a file of Swagger UI."""
     if name not in SWAGGER:
         raise HTTPException(404)
-    return constant(request, _swagger(name), SWAGGER[name])
-
-
-@cache
-def _swagger(name: str) -> bytes:
-    return files("fastapi_offline").joinpath("static", name).read_bytes()
+    return constant(request, content(name), SWAGGER[name])
 
 
 @router.get("/docs")

@@ -194,9 +194,12 @@ def _space_name(job: Job) -> str:
 
 
 def _row(job: Job) -> dict[str, Any]:
+    budget = f"budget {roughly(job.seconds)}" if job.budget else ""
     return {
         "job": job,
-        "settings": _settings(job),
+        "settings": ", ".join(
+            filter(None, (_params_text(job), f"space {_space_name(job)}", budget))
+        ),
         "short": job.summary or job.reason or _so_far(job),
         "took": clock(job.ended_at - job.started_at) if job.ended_at and job.started_at else "",
     }
@@ -214,7 +217,8 @@ def _so_far(job: Job) -> str:
 def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
     job, found, phase = detail.job, detail.recommendation, _phase(detail)
-    answer = _answer(detail)
+    ended = (each.body for each in reversed(detail.events) if isinstance(each.body, TrialEnded))
+    answer = next((each.answer for each in ended if each.answer), None)
     began = None if job.waiting else job.started_at
     moments = {"Created": job.created_at, "Began": began, "Ended": job.ended_at}
     return {
@@ -237,17 +241,6 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
             (e.at, sentence(text)) for e in reversed(detail.events) if (text := sentence_of(e.body))
         ],
     }
-
-
-def _settings(job: Job) -> str:
-    budget = f"budget {roughly(job.seconds)}" if job.budget else ""
-    return ", ".join(filter(None, (_params_text(job), f"space {_space_name(job)}", budget)))
-
-
-def _answer(detail: JobDetail) -> Answer | None:
-    """Return the last answer of a search that goes on."""
-    ended = (e.body for e in reversed(detail.events) if isinstance(e.body, TrialEnded))
-    return next((each.answer for each in ended if each.answer), None)
 
 
 def _best(answer: Answer) -> Iterator[Figure]:
@@ -277,7 +270,9 @@ def _facts(job: Job) -> dict[str, str]:
         "Space": _space_name(job),
         "Budget": roughly(job.seconds) if job.budget else "",
         **{
-            name.replace("_", " ").capitalize(): _listed(value)
+            name.replace("_", " ").capitalize(): " or ".join(
+                map(str, value if isinstance(value, tuple) else [value])
+            )
             for name, value in asked.items()
             if value != getattr(usual, name)
         },
@@ -289,16 +284,9 @@ def _facts(job: Job) -> dict[str, str]:
     return {name: value for name, value in known.items() if value}
 
 
-def _listed(value: object) -> str:
-    return " or ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
 def _phase(detail: JobDetail) -> str:
-    text = _STATES.get(detail.job.state)
-    if text is not None:
-        return text
     found = filter(None, (_phase_of(event.body) for event in reversed(detail.events)))
-    return next(found, "Running")
+    return _STATES.get(detail.job.state) or next(found, "Running")
 
 
 def _phase_of(what: Event) -> str | None:

@@ -44,7 +44,7 @@ def rows(database: Database, job: Job) -> list[int]:
 
 
 def tidy(database: Database, settings: Settings, days: int | None) -> None:
-    Worker(database, settings.model_copy(update={"retention_days": days}))._tidy()
+    Worker(database, settings.model_copy(update={"retention_days": days})).tidy()
 
 
 def test_an_old_job_goes_with_all_its_rows_and_files(

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from autotune.api.http.metrics import Metrics
-from autotune.api.http.streams import HEARTBEAT, Again, Streams
+from autotune.api.http.service import HEARTBEAT, Again, Metrics, Streams
 from autotune.api.settings import Settings
 from autotune.api.store.jobs import Jobs
 from autotune.wire.errors import DatabaseUnavailable, KeyRefused, TooManyStreams
