@@ -50,11 +50,6 @@ class Grant(Value):
     scopes: Annotated[frozenset[Scope], Field(min_length=1)] = frozenset({Scope.READ, Scope.WRITE})
 
 
-def _decoded(header: Sequence[str]) -> list[str]:
-    """Return the lines of a header in UTF-8, which Starlette reads as Latin-1."""
-    return [each.encode("latin-1").decode("utf-8", "replace") for each in header]
-
-
 class TrustedProxy(Value):
     addresses: Annotated[tuple[IPv4Network | IPv6Network, ...], Field(min_length=1)]
     """Where its connections come from; headers of other addresses count for nothing."""
@@ -65,7 +60,11 @@ class TrustedProxy(Value):
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
         """Return the person who asks; None if it is not the proxy that does, or it names none."""
-        users, groups = (_decoded(header(name)) for name in (self.user, self.groups))
+        # In UTF-8; Starlette reads headers as Latin-1.
+        users, groups = (
+            [each.encode("latin-1").decode("utf-8", "replace") for each in header(name)]
+            for name in (self.user, self.groups)
+        )
         if not users or not self._is_proxy(peer):
             return None
         if len(users) > 1 or not users[0].isprintable() or not 0 < len(users[0]) <= 200:

@@ -80,11 +80,22 @@ def checked(
         workload.check_space(request.space, params)
     else:
         name = _checked_name(request.program, params)
-    check_budget(request.budget, quotas)
+    shortest, longest = quotas.shortest_budget, quotas.longest_budget
+    if request.budget is not None and not shortest <= request.budget <= longest:
+        raise InvalidBudget(
+            f"A budget of {request.budget:.0f} s is not allowed.",
+            f"Use {shortest:.0f} to {longest:.0f} s, or auto.",
+        )
     _check_names(request)
-    _check_runnable_somewhere(request, machines)
+    for number, each in enumerate(machines, 1):  # One that can run it is enough.
+        try:
+            check_runnable(request.space, request, each)
+            break
+        except SpaceNotRunnable:
+            if number == len(machines):
+                raise
     # A search that goes on as long as it pays has the longest one as its limit.
-    limit = request.budget or quotas.longest_budget
+    limit = request.budget or longest
     return Tuning(**{**dict(request), "workload": name, "params": params, "budget": limit})
 
 
@@ -101,24 +112,6 @@ def _checked_name(program: Program, params: Mapping[str, Scalar]) -> str:
     if not alone and (program.arguments or program.fit is not None):
         raise InvalidParameter("Functions take no `arguments`, and no `fit`.", "Use `params`.")
     return program.model
-
-
-def check_budget(seconds: float | None, quotas: Quotas) -> None:
-    if seconds is not None and not quotas.shortest_budget <= seconds <= quotas.longest_budget:
-        raise InvalidBudget(
-            f"A budget of {seconds:.0f} s is not allowed.",
-            f"Use {quotas.shortest_budget:.0f} to {quotas.longest_budget:.0f} s, or auto.",
-        )
-
-
-def _check_runnable_somewhere(request: JobRequest, machines: Sequence[Machine]) -> None:
-    for number, each in enumerate(machines, 1):
-        try:
-            return check_runnable(request.space, request, each)
-        except SpaceNotRunnable:
-            if number == len(machines):
-                raise
-    return None
 
 
 def check_runnable(space: str | Space, options: SearchOptions, machine: Machine) -> None:

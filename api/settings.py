@@ -205,7 +205,11 @@ class Settings(BaseSettings):
         return kept.read_text("utf-8")
 
     def registry(self) -> Registry:
-        declared = {**_examples(self.root), **self.workloads}
+        declared, examples = self.workloads, self.root / EXAMPLES
+        if examples.is_file():
+            shipped = tomllib.loads(examples.read_text("utf-8"))
+            known = {name: Declared.model_validate(each) for name, each in shipped.items()}
+            declared = {**known, **declared}
         with _registering("An installed package's workload"):
             found = load_plugins(GROUP, Registered)
         for name, each in declared.items():
@@ -242,10 +246,3 @@ def _registering(what: str) -> Iterator[None]:
     except Exception as exc:
         # Importing a package may raise anything, and so may pydantic for a field that cannot be.
         raise SettingsError(f"{what} cannot be registered: {exc}", "Mend it.") from exc
-
-
-def _examples(root: Path) -> dict[str, Declared]:
-    if not (root / EXAMPLES).is_file():
-        return {}
-    given = tomllib.loads((root / EXAMPLES).read_text("utf-8"))
-    return {name: Declared.model_validate(each) for name, each in given.items()}

@@ -159,10 +159,6 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
     yield from _in_turns(rows, busy, _latest(connection))
 
 
-def next_job(connection: Connection, info: WorkerInfo) -> Row[Any] | None:
-    return next((row for row in queued(connection) if _may_take(info, row)), None)
-
-
 def has_job(connection: Connection, info: WorkerInfo) -> bool:
     """Return whether there is a job for a worker, whichever is next."""
     rows = (row for query in (_LEFT, _WAITS) for row in connection.execute(query))
@@ -487,7 +483,9 @@ def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> Cl
     lock(connection, "queue")
     # Nor is the lease of the devices renewed meanwhile.
     lock(connection, f"devices {info.devices}")
-    row = None if _is_unfit(connection, info) else next_job(connection, info)
+    if _is_unfit(connection, info):
+        return None
+    row = next((each for each in queued(connection) if _may_take(info, each)), None)
     if row is None:
         return None
     token = LeaseToken(

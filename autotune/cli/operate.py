@@ -64,7 +64,8 @@ def create(
     scope: Annotated[
         list[str] | None,
         typer.Option(
-            help="read, write or admin (priority); repeatable. [default: read and write]",
+            help="read, write, code (to upload) or admin (priority); repeatable. "
+            "[default: read and write]",
             show_default=False,
         ),
     ] = None,
