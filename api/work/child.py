@@ -31,7 +31,7 @@ from autotune.search.request import TuningRequest
 from autotune.tuning import workload_of
 from autotune.workload import Workload, script_from_text, script_workload
 
-BUSY = "Another search uses the machine; this one begins after it."
+BUSY = "Another search uses the machine, and this one begins after it."
 """In place of the engine's own notice, which is for the user of the machine."""
 Send = Callable[[messages.Message], None]
 

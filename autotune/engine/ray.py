@@ -16,7 +16,7 @@ from autotune.engine.bridge import BridgeClient, Node
 from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
-from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_in_turn
+from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_for
 from autotune.engine.ray_agent import Link
 from autotune.engine.ray_hosts import RemoteGroup, RemoteHost, answers, bring
 from autotune.engine.reasons import WorkersLost
@@ -75,7 +75,7 @@ class RayEngine(ProcessEngine):
             # Agents of one search share a machine; one of another with the same name does not.
             mine = f"{what}, called on {socket.gethostname()} by process {os.getpid()}"
             self._claim = mine, seconds
-            wait_in_turn(self._busy, notify)
+            wait_for(self._busy, notify)
         except BaseException:
             # Whoever gives up does not enter the engine, and so nobody else would close it.
             self.close()

@@ -102,7 +102,7 @@ class Agent:
     def reserve(self, what: str, seconds: float | None = None) -> Wait | None:
         """Keep the host from searches on it alone; return of which to wait, if one is running."""
         with self._lock:
-            # Kept while it waits, because it has a place in the queue.
+            # Kept while it waits, because it counts the seconds.
             self._claim = self._claim or Claim(what, seconds)
             return self._claim.take()
 

@@ -95,8 +95,6 @@ def _refuse(notify: Notify, notice: Wait | str) -> None:
     if not isinstance(notice, Wait):
         notify(notice)
     else:
-        latest = f" (until {notice.latest} at the latest)" if notice.latest else ""
         raise EngineError(
-            f"{notice.holder_clause}.",
-            f"Omit --no-wait to wait in turn{latest}.",
+            f"{notice.holder_clause}.", "Omit --no-wait to wait until it has finished."
         )

@@ -224,7 +224,7 @@ def job_view(detail: JobDetail) -> dict[str, Any]:
     return {
         "job": job,
         "phase": phase,
-        "turn": _turn(detail),
+        "free": _free(detail),
         "news": " ".join(filter(None, (sentence(phase), job.summary or job.reason))),
         "kinds": KINDS,
         "spent": round(min(detail.spent, job.seconds), 1),
@@ -304,8 +304,8 @@ def _phase_of(what: Event) -> str | None:
     return None
 
 
-def _turn(detail: JobDetail) -> float | None:
-    """Return when a job's turn on its machine comes at the latest, if that is known."""
+def _free(detail: JobDetail) -> float | None:
+    """Return when another search leaves a waiting job's machine at the latest, if that is known."""
     bodies = (each.body for each in reversed(detail.events))
     last = next((each for each in bodies if isinstance(each, Notice | Claimed | Released)), None)
     wait = last.waiting if isinstance(last, Notice) and detail.job.waiting else None

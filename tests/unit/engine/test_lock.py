@@ -158,81 +158,32 @@ def test_a_claim_waits_for_nobody_and_keeps_others_waiting(tmp_path: Path) -> No
     other.release()
 
 
-def claims(*seconds: float | None) -> list[Claim]:
-    return [Claim(f"search {n}", each) for n, each in enumerate(seconds)]
-
-
-def test_who_comes_first_gets_it_first() -> None:
-    """However often the others ask meanwhile, and though one gives up."""
-    holder, first, second, third = claims(None, None, None, None)
+def test_the_latest_end_follows_from_the_budget() -> None:
+    """That of the holder, if it has one; of any that wait, one gets the machine."""
+    holder, first, second, endless = (Claim(f"search {n}", n) for n in (60, 100, 200, None))
     assert holder.take() is None
-    waits = [each.take() for each in (first, second, third)]
-    assert [wait and wait.before for wait in waits] == [0, 1, 2]
+    waits = [each.take() for each in (first, second)]
+    ends = [wait and wait.until and wait.until - time.time() for wait in waits]
+    assert ends == [pytest.approx(60, abs=5)] * 2
+    assert "at the latest" in str(waits[0])
     holder.release()
-    assert third.take()
-    assert second.take()
-    first.release()  # It is tired of waiting.
-    assert third.take()
     assert second.take() is None
+    assert first.take()
     second.release()
-    assert third.take() is None
-    third.release()
+    assert endless.take() is None
+    assert "at the latest" not in str(first.take())
+    endless.release()
 
 
-def test_the_latest_time_follows_from_the_budgets() -> None:
-    """That of the holder and of those before, if all have one."""
-    holder, first, second, endless, last = claims(60, 100, 200, None, 5)
-    holder.take()
-    waits = [each.take() for each in (first, second, endless, last)]
-    begins = [wait and wait.until and wait.until - time.time() for wait in waits]
-    assert begins[:3] == [pytest.approx(n, abs=5) for n in (60, 160, 360)]
-    assert begins[3] is None
-    assert "the turn comes at" in str(waits[0])
-    assert "2 others came before this one" in str(waits[2])
-    assert "the turn comes at" not in str(waits[3])
+def test_a_stored_wait_is_read_that_has_a_place_in_a_queue() -> None:
+    """Events of jobs are stored."""
+    assert Wait.model_validate({"holder": None, "before": 2}) == Wait(holder=None)
 
 
 def test_what_was_waited_is_told_as_past() -> None:
     """Not as what is still to come."""
     assert "waited 1 min so far" in str(Wait(holder=None, waited=61))
     assert "so far" not in str(Wait(holder=None, waited=59))
-
-
-def test_a_place_whose_process_is_gone_keeps_nobody_waiting() -> None:
-    """The kernel takes back what it held."""
-    holder, first, second = claims(None, None, None)
-    holder.take()
-    first.take()
-    assert second.take()
-    os.close(first._file)
-    holder.release()
-    assert second.take() is None
-    second.release()
-
-
-def test_who_is_first_and_stopped_is_passed_by(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-Z must not keep a free machine from all others."""
-    holder, stopped, second = claims(None, None, None)
-    holder.take()
-    stopped.take()
-    second.take()
-    holder.release()
-    assert second.take()
-    monkeypatch.setattr(module, "IDLE_SECONDS", 0.0)
-    assert second.take() is None
-
-
-def test_places_that_the_kernel_does_not_give_cost_only_the_order(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The machine is had all the same, and let go of."""
-    monkeypatch.setattr(module.fcntl, "F_OFD_GETLK", -1)
-    holder, other = claims(None, None)
-    assert holder.take() is None
-    assert other.take()
-    holder.release()
-    assert other.take() is None
-    other.release()
 
 
 def test_a_search_of_the_same_name_does_not_share_the_machine() -> None:

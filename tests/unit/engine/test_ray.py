@@ -236,13 +236,13 @@ def test_hosts_wait_for_a_search_on_one_of_them(monkeypatch: pytest.MonkeyPatch)
     """The user is told on which machine and for whom, once, and it goes on when that has ended."""
     monkeypatch.setattr("autotune.engine.lock.POLL_SECONDS", 0.001)
     holder = Holder(pid=7, since=time.time(), what="theirs")
-    busy = iter([Wait(holder=holder, before=2)] * 3)
+    busy = iter([Wait(holder=holder, until=2e9)] * 3)
     agents = Agents(reserve=lambda key, *_: next(busy, None) if key == "1" else None)
     notices: list[object] = []
     with engine_of(agents).reserved("digits", notices.append):
         pass
-    assert notices == [Wait(holder=holder, before=2, host="host1 (10.0.0.1)")]
-    assert "is running on host1 (10.0.0.1); 2 others came before" in str(notices[0])
+    assert notices == [Wait(holder=holder, until=2e9, host="host1 (10.0.0.1)")]
+    assert "is running on host1 (10.0.0.1), until " in str(notices[0])
     assert len({arguments for _, arguments in agents.asked("reserve")}) == 1
 
 

@@ -88,8 +88,9 @@ def test_a_job_waits_for_its_machine(
     shown = client.get(f"/tunings/{token.job_id}").text
     for each in (client.get("/").text, shown):
         assert 'class="badge waiting">waiting<' in each
-    assert 'uses the machine, at <time datetime="2033-05-18T03:33:20+00:00"' in shown
-    assert "machine is free" not in shown
+    free = 'uses the machine; the machine is free at <time datetime="2033-05-18T03:33:20+00:00"'
+    assert free in shown
+    assert "begins when the machine is free" not in shown
     waits = client.get(f"/v1/tunings/{token.job_id}").json()["waiting"]
     assert waits["sentence"] == "Its search begins when the machine is free."
 
