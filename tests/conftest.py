@@ -15,7 +15,7 @@ from xdist.scheduler import LoadFileScheduling
 from autotune.workload import Factory, Workload
 
 # Here, because whatever imports it first has it as it is.
-pytest.register_assert_rewrite("autotune.testing.contract")
+pytest.register_assert_rewrite("tests.engines.contract")
 
 SEARCHES = ("tests/acceptance/test_tune.py", "tests/acceptance/test_scripts.py")
 """Files whose searches of this machine would wait for each other."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 MODULE = """
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 class Fleet(FakeEngine):
     def __init__(self, url="none"):

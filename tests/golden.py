@@ -9,7 +9,6 @@ from autotune.config import Configuration
 from autotune.machine import Host, Machine
 from autotune.program import cluster_files, render
 from autotune.result.files import write_program
-from autotune.testing.fake import fake_learning
 from autotune.workload import (
     Factory,
     FitData,
@@ -22,6 +21,7 @@ from autotune.workload import (
     script_workload,
 )
 from autotune.workload.source import Source
+from tests.engines.fake import fake_learning
 
 CPUS = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
 CLUSTER = CPUS.model_copy(update={"tensorflow": "2.21.0"})

@@ -12,9 +12,9 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.plain import Window
 from autotune.reason import Message, Outcome
 from autotune.roles import Role
-from autotune.testing.contract import Behaviour
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload
+from tests.engines.contract import Behaviour
 
 UNUSED = Factory(name="unused", module="unused")
 

@@ -2,8 +2,7 @@
 
 An engine executes one task at a time, in fresh processes, and always gives an answer. It knows
 nothing of statistics: while a training runs it hands every new list of windows to a `Watch`, which
-says when to stop and why. `autotune.testing.contract` holds the test suite that every engine
-passes.
+says when to stop and why. `tests/engines/contract.py` holds the tests that every engine passes.
 """
 
 from __future__ import annotations

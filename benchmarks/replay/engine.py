@@ -18,9 +18,9 @@ from autotune.machine import Machine
 from autotune.plain import Window
 from autotune.reason import Message
 from autotune.search.costs import Costs
-from autotune.testing.fake import observation
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
+from tests.engines.fake import observation
 
 PREPARATION_SECONDS = 7.5
 """TensorFlow's import and the look at the factories, as measured live."""

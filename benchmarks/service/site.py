@@ -19,7 +19,7 @@ from autotune.api.identity import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
-from autotune.testing import FAKE_MACHINE
+from tests.engines.fake import FAKE_MACHINE
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ROOT / "tests" / "integration" / "api"

@@ -16,7 +16,7 @@ FIELD = HERE / "field"
 EXAMPLES = HERE.parents[1] / "examples"
 COMMAND = Path(sys.executable).with_name("autotune")
 DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
-PATHS = filter(None, [str(HERE), os.environ.get("PYTHONPATH")])
+PATHS = filter(None, [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH")])
 PATH = {"PYTHONPATH": os.pathsep.join(PATHS)}
 """On which the command finds the engines of this folder."""
 WRONG = "def raises():\n    raise RuntimeError('the vocabulary is missing')\n"

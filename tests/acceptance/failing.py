@@ -9,9 +9,8 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import FactoryFailed, ScriptFailed
 from autotune.reason import Killed, Outcome
-from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Ending
 from autotune.workload import WorkloadFacts
+from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
 
 KILLED = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=9))
 

@@ -9,8 +9,7 @@ from autotune.engine.base import A, Limits, RunResult, Task, Watch, go_on
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, TrialRequest
 from autotune.reason import Outcome, Overdue, Phase
-from autotune.testing import FakeEngine
-from autotune.testing.fake import fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 LATE = 1000.0
 """Seconds that it takes then."""

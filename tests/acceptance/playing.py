@@ -6,7 +6,7 @@ import resource
 
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 
 class Filling(FakeEngine):

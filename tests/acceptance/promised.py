@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.testing import FakeEngine
-from autotune.testing.fake import fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 
 def flat() -> FakeEngine:

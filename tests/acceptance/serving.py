@@ -10,9 +10,8 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import WorkloadError
 from autotune.reason import Message, Outcome
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending, fake_learning
 from autotune.workload import WorkloadFacts
+from tests.engines.fake import Ending, FakeEngine, fake_learning
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""

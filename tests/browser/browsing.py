@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from autotune import Result, SearchOptions, autotune
 from autotune.config import Configuration
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
 ENGINES = Path(__file__).parents[1] / "acceptance"
@@ -64,7 +64,7 @@ class Served:
 
 @contextmanager
 def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
-    paths = [str(ENGINES), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(ENGINES), str(ENGINES.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     variables = {
         "PYTHONPATH": os.pathsep.join(paths),
         "PYTHONUNBUFFERED": "1",

@@ -11,8 +11,7 @@ from autotune import Outcome
 from autotune.config import Configuration
 from autotune.reason import Message
 from autotune.result import Result
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending, fake_learning
+from tests.engines.fake import Ending, FakeEngine, fake_learning
 
 from .browsing import (
     DRAWN,

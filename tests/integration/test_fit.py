@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autotune import AutotuneError, Result, tune
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from autotune.result.html import environment
 from autotune.search.failures import RuledOut
 from autotune.space import Space
 from autotune.strategies import in_short
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE
 from tests.trials import ended_trial
 from tools.docs import axes as pages_of_axes
 from tools.docs.samples import WORKLOAD

@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from autotune.machine import Host, Machine, held_ports
-from autotune.testing import FAKE_MACHINE, fake_machine
+from tests.engines.fake import FAKE_MACHINE, fake_machine
 
 SMALL = Host(cpus=2, memory=2**33, processor="x", gpus=("A",), name="one")
 LARGE = Host(cpus=8, memory=2**35, processor="y", gpus=("B", "C"), tpus=4, name="two")

@@ -8,7 +8,7 @@ import yaml
 from autotune import SearchOptions, Verdict, autotune
 from autotune.config import Configuration
 from autotune.result import Result
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 NOTEBOOK = 4096
 """Bytes that a notebook may keep beside what it shows."""

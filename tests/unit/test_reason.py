@@ -36,10 +36,9 @@ from autotune.result.headline import summary
 from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
 from autotune.stats.gradients import Unpredictable
-from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Ending
 from autotune.workload import BatchSource, Workload
 from tests.answers import answer_of
+from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
 
 KINDS: dict[str, type[Any]] = {
     each.model_fields["kind"].default: each for each in get_args(Reason) if each is not PlainReason

@@ -16,7 +16,7 @@ from autotune import Plan, SearchOptions, Tuner
 from autotune.engine.lock import Notify
 from autotune.errors import OutputError, UsageError
 from autotune.events import Notice
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 CALL = ("mine.py:model_fn", "mine.py:dataset_fn")
 ONE = {"strategies": ["one_device"], "axes": {}}

@@ -14,9 +14,9 @@ from autotune.config import Configuration, axes, default_of, describe, schema_of
 from autotune.program import render
 from autotune.space import ready_made
 from autotune.strategies import strategies, strategy
-from autotune.testing import fake_machine
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
+from tests.engines.fake import fake_machine
 from tools.docs import samples
 from tools.docs.pages import code, page, table, wrapped
 

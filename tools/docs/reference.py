@@ -18,7 +18,6 @@ MODULES = {
     "autotune.engine.tasks.observe": "An observed training, and what an `Observation` is made of.",
     "autotune.engine.group": "The worker processes of one run, for engines that start them.",
     "autotune.objective": "What a search optimizes.",
-    "autotune.testing": "A fake engine, and the tests that every engine must pass.",
 }
 """What belongs to the public types and to those who extend autotune."""
 

@@ -10,8 +10,8 @@ from autotune.axis import Axis
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies import Strategy
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.workload import Factory, Returned, Workload, WorkloadFacts
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_machine
 
 CPUS = FAKE_MACHINE
 GPUS = fake_machine(gpus=("GPU 0", "GPU 1"))

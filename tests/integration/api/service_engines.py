@@ -18,7 +18,7 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 SLEEPER = (
     "import ctypes, os, signal, sys, time; ctypes.CDLL(None).prctl(1, 9, 0, 0, 0); "

@@ -48,6 +48,7 @@ def place(tmp_path: Path, program: Path, postgresql: Any) -> Iterator[Path]:
     shutil.copytree(ROOT / "examples", tmp_path / "models" / "examples")
     for name in ("serving.py", "counting.py"):
         shutil.copy(ROOT / "tests" / "acceptance" / name, tmp_path / "models")
+    shutil.copytree(ROOT / "tests" / "engines", tmp_path / "models" / "tests" / "engines")
     (tmp_path / "models" / "service.toml").write_text(MODELS)
     (tmp_path / "socket").symlink_to(postgresql.folder)
     # The user of the container is none of those that the folder is for.

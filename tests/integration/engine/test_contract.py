@@ -10,7 +10,7 @@ from autotune.engine import lock
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
 from autotune.roles import Role
-from autotune.testing.contract import Behaviour, ProcessContract
+from tests.engines.contract import Behaviour, ProcessContract
 from tests.trials import request_of
 
 pytestmark = pytest.mark.real

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.real
 SEARCH = """
 import time
 from autotune import autotune
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 def speed(configuration):
     time.sleep(0.1)
@@ -55,7 +55,7 @@ def callbacks_fn():
 """Functions that read arrays and an object of their cell, which no file can hold."""
 OF_VALUES = """
 from autotune import autotune
-from autotune.testing import FAKE_FACTS, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 from autotune.workload import Returned
 
 facts = FAKE_FACTS.model_copy(

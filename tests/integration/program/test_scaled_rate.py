@@ -14,9 +14,9 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.program import render
-from autotune.testing.fake import fake_learning
 from autotune.workload import Returned, Workload, WorkloadFacts
 from tests import golden
+from tests.engines.fake import fake_learning
 from tests.golden import CPUS, imported
 
 from .conftest import Run as Train

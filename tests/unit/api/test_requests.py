@@ -12,9 +12,9 @@ from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space
-from autotune.testing import FAKE_MACHINE
 from autotune.wire.errors import InvalidSpace, InvalidTuning, SpaceNotRunnable
 from autotune.wire.jobs import JobRequest
+from tests.engines.fake import FAKE_MACHINE
 
 
 def test_a_known_request_keeps_its_fingerprint() -> None:

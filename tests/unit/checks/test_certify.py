@@ -11,8 +11,7 @@ from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Raised
-from autotune.testing import FakeEngine
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from tools.docs.samples import WORKLOAD
 
 WORKERS = Configuration(

@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from autotune.cli import app
 from autotune.config import Configuration
 from autotune.face import Face, shown_by
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 FACTORIES = "def model_fn(units=1): ...\ndef dataset_fn(): ...\n"
 

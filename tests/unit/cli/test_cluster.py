@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.ray_agent import Link
-from autotune.testing import FakeEngine
-from autotune.testing.fake import fake_machine
+from tests.engines.fake import FakeEngine, fake_machine
 
 from .conftest import run, speed
 

@@ -15,7 +15,7 @@ from autotune.cli.commands import app
 from autotune.installed import VERSION
 from autotune.result.following import terminal_report
 from autotune.space import ready_made
-from autotune.testing import FAKE_MACHINE
+from tests.engines.fake import FAKE_MACHINE
 
 from .conftest import run, tune
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.doctor.rules import rules
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import run
 

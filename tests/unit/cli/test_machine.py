@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from autotune.cli.machine import machine_table, space_list
 from autotune.space import ready_made
-from autotune.testing import FAKE_MACHINE
 from tests.drawing import draw
+from tests.engines.fake import FAKE_MACHINE
 
 
 def test_the_list_names_every_space() -> None:

@@ -19,8 +19,8 @@ from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import open_database
 from autotune.api.values import WorkerInfo
-from autotune.testing import FAKE_MACHINE
 from autotune.wire.errors import KeyRefused
+from tests.engines.fake import FAKE_MACHINE
 
 from .conftest import run
 

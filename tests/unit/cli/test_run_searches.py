@@ -12,7 +12,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.errors import EngineError, NothingMeasured, OutputError, ScriptFailed
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import Result, run
 

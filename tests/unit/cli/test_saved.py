@@ -16,8 +16,7 @@ from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.html import page
 from autotune.result.view import ResultView
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending
+from tests.engines.fake import Ending, FakeEngine
 
 from .conftest import run
 

@@ -18,7 +18,7 @@ from autotune.errors import (
     NotVerified,
     ServiceUnreachable,
 )
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import run, tune
 

@@ -12,9 +12,9 @@ from autotune.cli.verify import verification_text
 from autotune.config import Configuration
 from autotune.installed import VERSION
 from autotune.result.saved import SavedConfiguration, save_configuration
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from tests.answers import answer_of
 from tests.drawing import draw
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 

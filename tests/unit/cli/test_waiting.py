@@ -12,7 +12,7 @@ import pytest
 from autotune.engine import lock as module
 from autotune.engine.local import LocalEngine
 from autotune.engine.lock import exclusive
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import tune
 

@@ -30,8 +30,8 @@ from autotune.installed import VERSION
 from autotune.machine import held_ports
 from autotune.reason import Exited, HostLost, Outcome, PlainReason, Reason, ReasonKind, TooFewHosts
 from autotune.roles import Role
-from autotune.testing.fake import FAKE_FACTS, fake_machine
 from autotune.workload import Factory, Workload, WorkloadFacts
+from tests.engines.fake import FAKE_FACTS, fake_machine
 from tests.trials import request_for
 
 TWO = (Role(), Role(index=1, host=1))

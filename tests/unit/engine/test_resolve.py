@@ -14,7 +14,7 @@ from autotune.engine.local import LocalEngine
 from autotune.engine.lock import Holder, Notify, Wait
 from autotune.engine.resolve import new_engine, reserved_engine, wait_for_quiet
 from autotune.errors import EngineError, Interrupted, UsageError
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 from tests.fleet import fleet_package
 
 

@@ -13,9 +13,9 @@ from autotune.engine.tasks.train import LearningRequest
 from autotune.errors import FactoryFailed
 from autotune.reason import Exited, Outcome, Overdue, Phase, Raised
 from autotune.stats.gradients import Unpredictable
-from autotune.testing.contract import Behaviour
-from autotune.testing.fake import fake_learning
 from autotune.workload import Workload
+from tests.engines.contract import Behaviour
+from tests.engines.fake import fake_learning
 from tests.trials import request_of
 
 

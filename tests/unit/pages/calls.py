@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from autotune.api.http.app import create_app
 from autotune.api.http.service import Service as Api
 from autotune.api.settings import load_settings
-from autotune.testing import FAKE_MACHINE
+from tests.engines.fake import FAKE_MACHINE
 from tools.docs.pages import ROOT
 
 BASE = "http://127.0.0.1:8321"

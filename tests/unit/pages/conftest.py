@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 from tools.docs.pages import ROOT
 
 FACTORIES = """\

@@ -19,9 +19,9 @@ from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, dry_run
 from autotune.stats.intervals import Interval
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.trial import Stage, Trial
 from tests.answers import answer_of
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 

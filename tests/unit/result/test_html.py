@@ -15,8 +15,7 @@ from autotune.result.batches import ITSELF
 from autotune.result.view import ResultView
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval
-from autotune.testing import FAKE_FACTS
-from autotune.testing.fake import fake_learning
+from tests.engines.fake import FAKE_FACTS, fake_learning
 
 from .conftest import DIAGNOSED, RESULT, changed, make_trial
 

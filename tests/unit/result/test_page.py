@@ -18,8 +18,8 @@ from autotune.reason import CheckKind, Message, Outcome
 from autotune.result.html import coded, page
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
-from autotune.testing import FakeEngine, fake_machine
 from autotune.workload import Factory, Workload
+from tests.engines.fake import FakeEngine, fake_machine
 
 from .conftest import DIAGNOSED, RESULT, changed, make_trial, read
 

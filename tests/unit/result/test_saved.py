@@ -20,10 +20,9 @@ from autotune.result.saved import (
     configuration_text,
     save_configuration,
 )
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
-from autotune.testing.fake import fake_learning
 from autotune.workload import Workload, factory_from_callable
 from tests.answers import answer_of
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_learning
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 

@@ -11,7 +11,7 @@ import pytest
 
 from autotune import Result, UsageError, tune
 from autotune.config import Configuration
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 CALL = (lambda: None, lambda: None)
 SPACE = {"strategies": ["one_device", "mirrored"], "axes": {"replicas_per_worker": [2]}}

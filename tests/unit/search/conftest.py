@@ -17,10 +17,9 @@ from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
-from autotune.testing import Ending, FakeEngine
-from autotune.testing.fake import Speed
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
+from tests.engines.fake import Ending, FakeEngine, Speed
 from tests.trials import ended_trial
 
 SPACE = Space(

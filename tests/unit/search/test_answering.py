@@ -22,9 +22,8 @@ from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.space import Candidates
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
-from autotune.testing.fake import fake_learning
 from autotune.trial import Stage, Trial
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine, fake_learning
 from tools.docs.samples import WORKLOAD
 
 from .conftest import Tuner, ended, speed

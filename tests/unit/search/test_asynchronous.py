@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autotune import Verdict
-from autotune.testing import FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import SPACE, Tuner, speed
 

@@ -12,8 +12,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.result import Result
-from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Speed, fake_learning
+from tests.engines.fake import FAKE_FACTS, FakeEngine, Speed, fake_learning
 
 from .conftest import Tuner
 

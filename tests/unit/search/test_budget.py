@@ -11,8 +11,7 @@ from autotune.engine.base import Limits
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Outcome, Phase
 from autotune.result import Verdict
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Ending, fake_learning
+from tests.engines.fake import Ending, FakeEngine, fake_learning
 
 from .conftest import Tuner, speed
 

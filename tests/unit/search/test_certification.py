@@ -12,8 +12,7 @@ from autotune.config import Configuration
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.reason import Message
 from autotune.result import Result
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Fault, Faults, fake_learning
+from tests.engines.fake import FakeEngine, Fault, Faults, fake_learning
 
 from .conftest import Tuner, speed
 

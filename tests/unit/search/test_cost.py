@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.objective import COST, OBJECTIVES, Scorer, devices
 from autotune.result import Result, Verdict
-from autotune.testing import FAKE_FACTS, FakeEngine, fake_machine
+from tests.engines.fake import FAKE_FACTS, FakeEngine, fake_machine
 
 from .conftest import Tuner, speed
 

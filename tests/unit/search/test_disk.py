@@ -19,8 +19,8 @@ from autotune.errors import OutputError
 from autotune.program import render
 from autotune.result import Result
 from autotune.result.files import put_each
-from autotune.testing import FakeEngine
 from autotune.tuning import Tuner as Caller
+from tests.engines.fake import FakeEngine
 
 from .conftest import Failing, Tuner, speed
 

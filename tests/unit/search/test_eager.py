@@ -10,9 +10,8 @@ from autotune.config import Configuration
 from autotune.program import render
 from autotune.reason import Outcome
 from autotune.result import Result
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, FakeEngine
-from autotune.testing.fake import Ending
 from autotune.workload import FitFacts, Workload
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine
 
 from .conftest import Tuner, speed
 

@@ -11,10 +11,10 @@ from autotune.config import Configuration
 from autotune.engine.tasks.train import Fill
 from autotune.search.epochs import epoch_of, fill_of
 from autotune.search.request import Subject
-from autotune.testing.contract import PROBE
-from autotune.testing.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from autotune.text import spread
 from autotune.workload import Backlog, InputPass
+from tests.engines.contract import PROBE
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 
 from .conftest import Tuner, speed
 

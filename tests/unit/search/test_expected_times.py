@@ -11,8 +11,8 @@ from autotune.events import Event, Notice, Planned
 from autotune.options import SearchOptions
 from autotune.plan import Plan, times_in_words
 from autotune.search.tune import TuningRequest, dry_run
-from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.workload import FitFacts, Workload, WorkloadFacts
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
 from .conftest import SPACE, Tuner, speed
 

@@ -17,8 +17,8 @@ from autotune.reason import Cause, KnownError, Message
 from autotune.reason.sentences import reason_text
 from autotune.search import posterior
 from autotune.search.failures import RuledOut
-from autotune.testing import Ending, FakeEngine
 from autotune.tuning import Tuner as Caller
+from tests.engines.fake import Ending, FakeEngine
 
 from .conftest import FULL, SPACE, Failing, Tuner, full_above_32, speed
 

@@ -12,8 +12,7 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
 from autotune.space import Space
-from autotune.testing import FakeEngine
-from autotune.testing.fake import Speed, fake_machine
+from tests.engines.fake import FakeEngine, Speed, fake_machine
 
 from .conftest import Tuner
 

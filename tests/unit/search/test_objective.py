@@ -8,7 +8,7 @@ from optuna.storages import BaseStorage
 
 from autotune.errors import StudyMismatch
 from autotune.objective import COST, Scorer
-from autotune.testing import FAKE_FACTS, FakeEngine, fake_machine
+from tests.engines.fake import FAKE_FACTS, FakeEngine, fake_machine
 
 from .conftest import Tuner, speed
 

@@ -12,9 +12,8 @@ from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.stats.gradients import Learning, Unpredictable
-from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Speed, fake_learning
 from autotune.workload import FitFacts, Returned
+from tests.engines.fake import FAKE_FACTS, FakeEngine, Speed, fake_learning
 
 from .conftest import Tuner, speed
 

@@ -11,8 +11,8 @@ from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.result import Result
-from autotune.testing import FAKE_FACTS, Ending, FakeEngine
 from autotune.workload import FitData, FitFacts, Workload, script_from_text, script_workload
+from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
 
 from .conftest import SPACE, Tuner
 

@@ -11,8 +11,7 @@ from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
-from autotune.testing import FAKE_FACTS, FakeEngine
-from autotune.testing.fake import Ending, fake_machine
+from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine, fake_machine
 
 from .conftest import Tuner, speed
 

@@ -26,8 +26,8 @@ from autotune.reason import Message, Outcome
 from autotune.search.opening import made_for, restore
 from autotune.search.parameters import RECORD
 from autotune.search.study import Study
-from autotune.testing import FAKE_FACTS, FakeEngine
 from autotune.workload import Workload
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
 from .conftest import SPACE, Tuner, ended, speed
 

@@ -14,7 +14,7 @@ from autotune.checks.certificate import Finding
 from autotune.config import Configuration
 from autotune.reason import Message, ReasonKind
 from autotune.search import posterior
-from autotune.testing import Ending, FakeEngine
+from tests.engines.fake import Ending, FakeEngine
 
 from .conftest import SPACE, Tuner, speed
 

@@ -14,8 +14,8 @@ from autotune.plain import Change
 from autotune.reason.sentences import rule_text
 from autotune.search.design import nearest
 from autotune.space import Candidates, candidates, parse_space
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.workload import Cacheable, FitCall, FitData, FitFacts, Returned
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_machine
 
 FOUR = fake_machine(cpus=4)
 VARYING = Cacheable(elements=10, element_bytes=8, change=Change.EXAMPLES)

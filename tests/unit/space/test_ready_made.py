@@ -10,7 +10,7 @@ from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.space import candidates, ready_made
 from autotune.space.schema import kind_of
-from autotune.testing import FAKE_FACTS, fake_machine
+from tests.engines.fake import FAKE_FACTS, fake_machine
 
 MACHINES: dict[str, dict[str, Any]] = {
     "cpu-2": {},

@@ -9,8 +9,8 @@ import pytest
 
 from autotune.errors import ConfigurationError, SpaceError
 from autotune.space import check_arguments, load_space, parse_space, ready_made, space_for
-from autotune.testing import fake_machine
 from autotune.workload import Workload
+from tests.engines.fake import fake_machine
 
 ROOT = Path(__file__).parents[3]
 

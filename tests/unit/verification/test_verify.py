@@ -32,10 +32,17 @@ from autotune.result.saved import PICKLES, save_configuration
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine, fake_machine, table
-from autotune.testing.fake import fake_learning
 from autotune.workload import factory_from_callable
 from tests.answers import answer_of
+from tests.engines.fake import (
+    FAKE_FACTS,
+    FAKE_MACHINE,
+    Ending,
+    FakeEngine,
+    fake_learning,
+    fake_machine,
+    table,
+)
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.machine import Machine
-from autotune.testing import FAKE_MACHINE, fake_machine
 from autotune.wire.jobs import Needs
+from tests.engines.fake import FAKE_MACHINE, fake_machine
 
 GPUS = fake_machine(gpus=("NVIDIA H100 80GB HBM3",) * 2)
 MIXED = fake_machine(gpus=("NVIDIA H100 80GB HBM3", "Tesla T4"))

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from autotune.testing import FAKE_FACTS
 from autotune.workload import (
     Cacheable,
     Factory,
@@ -19,6 +18,7 @@ from autotune.workload import (
     script_workload,
 )
 from autotune.workload.source import Source
+from tests.engines.fake import FAKE_FACTS
 
 BUSY = {
     "examples": None,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.length import ASSUMED_SECONDS, Length, Source
-from autotune.testing import FAKE_FACTS
 from autotune.workload import FitFacts, WorkloadFacts, length_of, own_rate, why_assumed
+from tests.engines.fake import FAKE_FACTS
 
 
 def of_script(**fit: object) -> WorkloadFacts:

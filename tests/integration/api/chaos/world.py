@@ -20,8 +20,8 @@ from sqlalchemy import select
 from autotune.api.store.database import Database, Now
 from autotune.api.store.tables import attempts, jobs
 from autotune.api.work import processes
-from autotune.testing import fake_machine
 from benchmarks.service.site import ROOT, Process, Site, paths_of
+from tests.engines.fake import fake_machine
 
 SIZE = "512m"
 _BALLAST = "ballast"

@@ -22,7 +22,7 @@ from autotune.api.identity import Scope
 from autotune.api.settings import Quotas, Settings, Web, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.work.worker import Worker
-from autotune.testing import FAKE_MACHINE
+from tests.engines.fake import FAKE_MACHINE
 
 ROOT = Path(__file__).parents[4]
 ENGINES = Path(__file__).parents[1]

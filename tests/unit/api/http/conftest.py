@@ -29,11 +29,11 @@ from autotune.plain import Window
 from autotune.reason import Message
 from autotune.result import Result
 from autotune.stats.intervals import Interval
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from autotune.trial import Trial
 from autotune.wire.jobs import Job, JobRequest, State
 from autotune.workload import Workload
 from tests.answers import answer_of as answer_from
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_machine
 from tests.trials import ended_trial
 
 ROOT = Path(__file__).parents[4]

@@ -11,9 +11,9 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import WorkerInfo
 from autotune.api.workloads import Registry
-from autotune.testing import FAKE_MACHINE
 from autotune.wire.errors import QuotaExceeded, SpaceNotRunnable
 from autotune.wire.jobs import JobRequest, Needs, State
+from tests.engines.fake import FAKE_MACHINE
 
 
 def test_an_idempotency_key_is_forgotten_some_day(

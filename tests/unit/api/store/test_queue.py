@@ -12,9 +12,9 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo
 from autotune.events import Notice
-from autotune.testing import FAKE_MACHINE, fake_machine
 from autotune.wire.events import Released
 from autotune.wire.jobs import Job, JobRequest, State, Waiting, WaitsFor
+from tests.engines.fake import FAKE_MACHINE, fake_machine
 from tests.trials import ended_trial
 
 HAS = {"digits": "c0de"}

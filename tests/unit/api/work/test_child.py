@@ -21,8 +21,8 @@ from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.testing import FakeEngine
-from autotune.testing.contract import KINDS, WrapperContract, every_task
+from tests.engines.contract import KINDS, WrapperContract, every_task
+from tests.engines.fake import FakeEngine
 from tests.trials import request_for
 
 BAD = Configuration(per_replica_batch=64)

@@ -18,7 +18,7 @@ from autotune.api.work import worker
 from autotune.api.work.worker import Inspection, at_most_every
 from autotune.errors import EngineError
 from autotune.machine import Machine
-from autotune.testing import FAKE_MACHINE, FakeEngine, fake_machine
+from tests.engines.fake import FAKE_MACHINE, FakeEngine, fake_machine
 
 
 def engine_of(found: Machine = FAKE_MACHINE, /, **methods: Callable[..., object]) -> FakeEngine:

@@ -1,4 +1,4 @@
-"""The test suite that every engine passes. It needs pytest.
+"""The test suite that every engine passes.
 
     class TestMyEngine(EngineContract):
         @classmethod
@@ -10,11 +10,8 @@ One that calls factories and runs programs derives from `ProcessContract`.
 
 An engine that hands on to another one needs less: see `WrapperContract`.
 
-For pytest to explain a failed assertion, name this module in a `conftest.py`:
-`pytest.register_assert_rewrite("autotune.testing.contract")`.
+For pytest to explain a failed assertion, a `conftest.py` names this module, as autotune's own does.
 """
-
-# ruff: noqa: S101 - asserts are what a test suite is made of
 
 from __future__ import annotations
 
@@ -44,8 +41,8 @@ from autotune.plain import Window
 from autotune.reason import Message, Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text
 from autotune.roles import Role
-from autotune.testing.fake import Ending, FakeEngine, fake_learning
 from autotune.workload import Factory, Workload
+from tests.engines.fake import Ending, FakeEngine, fake_learning
 
 
 class Behaviour(StrEnum):

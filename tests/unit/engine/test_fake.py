@@ -12,9 +12,9 @@ from autotune.config import Configuration
 from autotune.engine import tasks
 from autotune.engine.base import Engine, Stop, Task
 from autotune.reason import Message, Outcome
-from autotune.testing import FakeEngine, table
-from autotune.testing.contract import KINDS, Behaviour, WrapperContract
 from tests.acceptance.counting import Counting
+from tests.engines.contract import KINDS, Behaviour, WrapperContract
+from tests.engines.fake import FakeEngine, table
 
 
 class TestFakeEngine(WrapperContract):

@@ -77,7 +77,7 @@ class FakeEngine(Engine):
         seed: Of the noise.
     """
 
-    def __init__(  # noqa: PLR0913 - each is one property of the machine that it plays
+    def __init__(
         self,
         speed: Speed,
         *,
@@ -108,7 +108,7 @@ class FakeEngine(Engine):
         self._load = load
         self._learning = learning
         self._bandwidth = bandwidth
-        self._random = random.Random(seed)  # noqa: S311 - noise, no secret
+        self._random = random.Random(seed)
         self._time = 0.0
         self.requests: list[TrialRequest] = []
         self.observed: list[ObservationRequest] = []
