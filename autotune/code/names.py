@@ -187,7 +187,12 @@ class Names(Tree):
             return self.class_named(node.func)
         binding = self.only(node)
         if binding and isinstance(binding.node, ast.arg):
-            return self._class_of_self(binding.node)
+            function = self.function_with(binding.node)
+            first = (*function.args.posonlyargs, *function.args.args)[:1]
+            decorators = getattr(function, "decorator_list", ())
+            static = any(getattr(each, "id", "") == "staticmethod" for each in decorators)
+            is_self = binding.node in first and not static
+            return self.class_of_method(function) if is_self else None
         value = binding.plain if binding else None
         return self.class_named(value.func if isinstance(value, ast.Call) else node)
 
@@ -213,13 +218,6 @@ class Names(Tree):
 
     def function_with(self, parameter: ast.arg) -> Function:
         return cast(Function, self.parents[self.parents[parameter]])
-
-    def _class_of_self(self, parameter: ast.arg) -> ast.ClassDef | None:
-        function = self.function_with(parameter)
-        first = (*function.args.posonlyargs, *function.args.args)[:1]
-        decorators = getattr(function, "decorator_list", ())
-        static = any(getattr(each, "id", "") == "staticmethod" for each in decorators)
-        return self.class_of_method(function) if parameter in first and not static else None
 
     def _assigned(self, target: ast.Attribute) -> ast.expr | None:
         parent = self.parents[target]

@@ -159,7 +159,9 @@ class Values(Functions):
         func, dotted = self.resolved(func), self.dotted(func)
         method = func.attr if isinstance(func, ast.Attribute) and not (function or dotted) else ""
         if dotted == "tensorflow_datasets.load":
-            yield Kind.DATASET if _gives_one_dataset(call) else None
+            split, several = argument(call, None, "split"), argument(call, None, "with_info")
+            chosen = isinstance(split, ast.Constant) and bool(split.value)
+            yield Kind.DATASET if chosen and not several else None
         elif kind := made_by(dotted):
             yield kind
         elif owner or function in self.generators or isinstance(function, ast.AsyncFunctionDef):
@@ -182,7 +184,12 @@ class Values(Functions):
         """
         owner = getattr(run.func, "value", run)
         makers = [it.node for it in self.origins(owner) if isinstance(it.node, ast.Call)]
-        if makers and all(map(self._makes_one_replica, makers)):
+        devices = [getattr(argument(each, 0, "devices"), "elts", ()) for each in makers]
+        alone = {ONE_DEVICE, *ANY_STRATEGY}
+        if makers and all(
+            len(names) == 1 or self.dotted(each.func) in alone
+            for each, names in zip(makers, devices, strict=True)
+        ):
             return False
         function = self.meant(argument(run, 0, "fn"))
         for value in self.returned[function]:
@@ -194,12 +201,6 @@ class Values(Functions):
                 if same or (isinstance(each, ast.Name) and outer):
                     return False
         return True
-
-    def _makes_one_replica(self, strategy: ast.Call) -> bool:
-        match argument(strategy, 0, "devices"):
-            case ast.List(elts=[_]) | ast.Tuple(elts=[_]):
-                return True
-        return self.dotted(strategy.func) in {ONE_DEVICE, *ANY_STRATEGY}
 
     def _back(self, part: Part) -> Iterator[Part | None]:
         """Yield what a part may come from; None where that is unknown."""
@@ -403,11 +404,6 @@ def _elements(node: Node, key: Key) -> list[ast.expr] | None:
         case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
             return [node.elt]
     return None
-
-
-def _gives_one_dataset(call: ast.Call) -> bool:
-    split, several = argument(call, None, "split"), argument(call, None, "with_info")
-    return not several and isinstance(split, ast.Constant) and bool(split.value)
 
 
 def _plain(annotation: ast.expr) -> ast.expr:

@@ -103,15 +103,12 @@ def json_document(report: Report) -> str:
 def github_annotations(report: Report) -> str:
     text = ""
     for each in report.findings:
-        text += f"::{each.severity} title={each.rule},{_where(each.place)}::"
+        place = each.place
+        lines = f",line={place.line},endLine={place.end_line},col={place.column}"
+        where = f"file={_escaped(place.file, ':,')}{'' if place.cell is not None else lines}"
+        text += f"::{each.severity} title={each.rule},{where}::"
         text += f"{_escaped(f'{each.sentence} {rules()[each.rule].instead}')}\n"
     return text + "".join(f"::{it.level}::{_escaped(it.text)}\n" for it in report.troubles)
-
-
-def _where(place: Place) -> str:
-    file = f"file={_escaped(place.file, ':,')}"
-    lines = f",line={place.line},endLine={place.end_line},col={place.column}"
-    return file if place.cell is not None else file + lines
 
 
 def _escaped(text: str, also: str = "") -> str:

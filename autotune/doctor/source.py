@@ -154,7 +154,10 @@ def _notebook(path: Path) -> Iterator[Text]:
             continue
         python = python_of_cell(cell)
         if _mistake(path, number, python):
-            python = python_of_cell(_COMMAND.sub(_passed, cell))
+            # A statement of as many lines stands for a command.
+            python = python_of_cell(
+                _COMMAND.sub(lambda it: f"{it[1]}pass" + "\n" * it[0].count("\n"), cell)
+            )
         if mistake := _mistake(path, number, python):
             troubles.append(Trouble(f"{mistake.cause} The cell was left out.", unread=True))
         cells.append((number, content.count("\n")))
@@ -171,11 +174,6 @@ def _code_cells(path: Path) -> Iterator[str]:
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source", "")
             yield "".join(map(str, source if isinstance(source, list) else [source]))
-
-
-def _passed(command: re.Match[str]) -> str:
-    """Return an empty statement of as many lines."""
-    return f"{command[1]}pass" + "\n" * command[0].count("\n")
 
 
 def _mistake(path: Path, number: int, python: str) -> CodeError | None:

@@ -135,7 +135,10 @@ def keras_fit_on_workers(module: Module) -> Hits:
     for call in calls:
         func = call.func
         if isinstance(func, ast.Attribute) and func.attr in _METHODS:
-            over = _strategies_of(module, func.value) if _is_model(module, func.value) else set()
+            kind, maker = module.kind(func.value), module.called(module.value(func.value))
+            named = kind is None and "model" in last_name(func.value).lower()
+            is_model = kind is Kind.MODEL or (named and not maker.startswith(_OTHER_MODELS))
+            over = _strategies_of(module, func.value) if is_model else set()
             failing = {each for each in over if func.attr in _FAILS.get(each, ())}
             strategy = _certain(module, call, failing, over)
             if strategy and not is_guarded(module, call):
@@ -156,12 +159,6 @@ def _certain(module: Module, call: ast.Call, failing: set[str], over: set[str]) 
     """Return the name of a strategy that fails, unless a condition may be about it."""
     unclear = failing < over and any(isinstance(it, ast.If) for it in module.above(call))
     return "" if unclear or not failing else min(failing).rpartition(".")[2]
-
-
-def _is_model(module: Module, node: ast.expr) -> bool:
-    kind, maker = module.kind(node), module.called(module.value(node))
-    named = "model" in last_name(node).lower() and not maker.startswith(_OTHER_MODELS)
-    return kind is Kind.MODEL or (kind is None and named)
 
 
 def _strategies_of(module: Module, model: ast.expr) -> set[str]:

@@ -83,19 +83,14 @@ def _uses_by_call(module: Module, call: ast.Call) -> Iterator[Use]:
                 late = f"{name} in line {call.lineno} does not take it"
                 yield from ((put, (), late) for put in puts)
                 yield from () if puts else [(each, (None,), why)]
-    elif _measures(module, call.func):
+    updates = getattr(call.func, "attr", "") == "update_state"
+    measured = module.kind(getattr(call.func, "value", call.func) if updates else call.func)
+    if measured is Kind.METRIC or (measured is Kind.LOSS and not updates):
         yield from ((each, (), why) for each in arguments(call))
 
 
 def _is_text(module: Module, node: ast.expr) -> bool:
     return isinstance(node, ast.JoinedStr) or isinstance(module.constant(node), str)
-
-
-def _measures(module: Module, func: ast.expr) -> bool:
-    match func:
-        case ast.Attribute(attr="update_state", value=owner):
-            return module.kind(owner) is Kind.METRIC
-    return module.kind(func) in {Kind.METRIC, Kind.LOSS}
 
 
 def _is_of_each(module: Module, node: ast.expr, *part: Key) -> bool:

@@ -100,10 +100,8 @@ def _is_for_devices(
         names = _names(module, call.args[0])
         if any(None in part.path for each in names for part in module.origins(each)):
             return True
-    targets = [
-        it for each in holders if isinstance(each, _LOOPS) for it in _names(module, each.target)
-    ]
-    chosen = _words(targets)
+    loops = (each for each in holders if isinstance(each, _LOOPS))
+    chosen = _words(name for each in loops for name in _names(module, each.target))
     counts = [_counted(module, each) for each in sources]
     listed = _words(each for it in counts for each in it) | chosen & _DEVICES
     return not around and bool(listed & _PARTS) and not (listed | chosen) & _TIMES
@@ -216,12 +214,8 @@ class _Choice:
             node = part.node
             froms = self._module.origins(node) if isinstance(node, ast.expr) else []
             if isinstance(node, ast.arg):
-                froms = [
-                    it
-                    for value, _ in self._module.given(node)
-                    if value
-                    for it in self._module.origins(value)
-                ]
+                values = (value for value, _ in self._module.given(node) if value)
+                froms = [it for value in values for it in self._module.origins(value)]
             if not part.path and node not in sources and any(it.node in sources for it in froms):
                 keys = _names(self._module, node.slice) if isinstance(node, ast.Subscript) else []
                 for name in (node, *keys):
@@ -229,26 +223,22 @@ class _Choice:
                     around = [it for it in bound if self._module.inside(name, it)]
                     found |= dict.fromkeys(around or bound)
         loops = [it for it in found if isinstance(it, _LOOPS)]
-        return [
-            *loops,
-            *(self._module.function_with(it) for it in found if isinstance(it, ast.arg)),
-        ]
+        given = (it for it in found if isinstance(it, ast.arg))
+        return [*loops, *map(self._module.function_with, given)]
 
     def is_only_place(self, holders: list[_Holder]) -> bool:
         """Return whether what changes with the dataset is only the device, and what is shown."""
         for each in holders:
-            changing = self._changing(each)
+            if isinstance(each, _LOOPS):
+                changing = {name.id for name in _names(self._module, each.target)}
+            else:
+                held = self._module.children[each.args]
+                changing = {it.arg for it in held if isinstance(it, ast.arg)} - {"self"}
             around = self._module.parents[each] if isinstance(each, ast.comprehension) else each
             for use in _names(self._module, around):
                 if isinstance(use.ctx, ast.Load) and use.id in changing and not self._is_place(use):
                     return False
         return bool(holders)
-
-    def _changing(self, holder: _Holder) -> set[str]:
-        if isinstance(holder, _LOOPS):
-            return {each.id for each in _names(self._module, holder.target)}
-        given = {it for it in self._module.children[holder.args] if isinstance(it, ast.arg)}
-        return {each.arg for each in given} - {"self"}
 
     def _is_place(self, use: ast.Name, depth: int = 0) -> bool:
         """Return whether a name is used for a device, for what is shown, or for the dataset."""
@@ -265,8 +255,9 @@ class _Choice:
             case ast.Assign(targets=[ast.Name(id=plain)], value=value) as statement if not bound:
                 calls = any(self._module.calls_in(value))
                 bound, name = (None, "") if calls else (statement, plain)
-        uses = (it for it in self._module.loads[name] if self._is_bound(it, bound))
+        uses = (
+            use
+            for use in self._module.loads[name]
+            if any(each.node is bound for each in self._module.bindings_of(use))
+        )
         return depth < _DEEPEST and bool(name) and all(self._is_place(it, depth + 1) for it in uses)
-
-    def _is_bound(self, use: ast.Name, by: ast.AST | None) -> bool:
-        return any(each.node is by for each in self._module.bindings_of(use))

@@ -71,7 +71,11 @@ def tf_config_after_strategy(module: Module) -> Hits:
     if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
         return
     made = module.calls_of(*MULTI_WORKER)
-    strategies: set[ast.AST] = {each for each in made if not _has_resolver(module, each)}
+    strategies: set[ast.AST] = {*made}
+    for call in made:
+        given = filter(None, (*call.args, argument(call, None, "cluster_resolver")))
+        if any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given):
+            strategies.remove(call)
     if any(module.order.in_force(writes, each) for each in strategies):
         return
     # Who has read it before puts it back, or changes it for another process.
@@ -96,8 +100,3 @@ def _writes(module: Module, statement: ast.AST) -> bool:
         case ast.Expr(value=call):
             return module.called(call) in _WRITES
     return False
-
-
-def _has_resolver(module: Module, call: ast.Call) -> bool:
-    given = [*call.args, *filter(None, [argument(call, None, "cluster_resolver")])]
-    return any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given)
