@@ -1,1 +1,1 @@
-"""What the text of a module tells of its names, values and functions."""
+"""A static reader of Python: the names, values and functions of a module, by its text."""

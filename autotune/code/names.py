@@ -79,6 +79,10 @@ class Names(Tree):
             scope = scope.outer
         return []
 
+    def is_bound_in(self, node: ast.AST, outer: ast.AST) -> bool:
+        """Return whether a name may stand for something that a part of a node binds."""
+        return any(self.inside(each.node, outer) for each in self.bindings_of(node))
+
     def only(self, node: ast.AST) -> Binding | None:
         """Return the one binding of a name; None for another node, or where there are several."""
         bindings = self.bindings_of(node)

@@ -1,4 +1,4 @@
-"""What certainly runs before what, when a module is run."""
+"""The order in which the calls and statements of a module certainly run."""
 
 import ast
 from collections.abc import Collection, Iterable, Iterator

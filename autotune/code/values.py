@@ -195,8 +195,7 @@ class Values(Functions):
         for value in self.returned[function]:
             parts = _elements(value, path[0]) if path else None
             for each in [value] if parts is None else parts:
-                bound = (it.node for it in self.bindings_of(each))
-                outer = function and not any(self.inside(it, function) for it in bound)
+                outer = function and not self.is_bound_in(each, function)
                 same = isinstance(each, ast.Attribute | ast.Constant)
                 if same or (isinstance(each, ast.Name) and outer):
                     return False
@@ -334,7 +333,7 @@ class Values(Functions):
                 yield from ((it, entered[1:], ()) for it in self._given(each.node, entered))
             elif each.is_assigned and each.value and self.agree(name, each.node):
                 yield each.value, entered, each.path
-                # What the name was before is reached through a value that reads it.
+                # A value that reads the name leads to the earlier ones by itself.
                 if any(getattr(it, "id", "") == name.id for it in self.walk(each.value)):
                     return
             if self.binding_at(name, [each]):

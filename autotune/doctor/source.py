@@ -22,7 +22,7 @@ _COMMAND = re.compile(
     r"^(\s*)(?:[\w., ]+=\s*[%!]|(?:pip3?|conda|cd|ls|cat|mkdir|rm|cp|mv)\s+[^\s=(])(?:.*\\\n)*.*",
     re.MULTILINE,
 )
-"""What Jupyter takes for one though it begins like Python, with the lines by which it goes on."""
+"""Commands of Jupyter that begin like Python, with the lines by which they go on."""
 _WRITES = re.compile(r"\s*%%writefile\s.*\.py\s*\n")
 
 
@@ -76,7 +76,7 @@ class Text:
     cells: tuple[tuple[int, int], ...] = ()
     """Of a notebook: the number of each code cell, and the line before its first one."""
     troubles: tuple[Trouble, ...] = ()
-    """What of a notebook could not be read."""
+    """The cells of a notebook that could not be read."""
 
     def parse(self) -> ast.Module:
         """Return its syntax tree, or raise CodeError where it is no Python."""

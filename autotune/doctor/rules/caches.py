@@ -55,7 +55,7 @@ def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | Non
                 it.node for it in module.origins(stage.args[0]) if isinstance(it.node, ast.expr)
             ]
             draw = next(filter(None, (_draw(module, each) for each in named)), None)
-            # What is drawn for a number is the data, which may be meant to stay.
+            # Numbers drawn for a range are the data themselves, which may be meant to stay.
             if draw and not (numbers and first and "image" not in module.dotted(draw)):
                 return draw
     return None

@@ -22,7 +22,7 @@ _BY_HAND = {
     *("all_reduce", "merge_call"),
     *("experimental_aggregate_gradients", "skip_gradients_aggregation"),
 }
-"""Whoever names one of these may add up the gradients in another way."""
+"""A function that names one of these may add up the gradients in another way."""
 _MEAN = "keras.metrics.Mean"
 _SHARES = "averages the replicas' shares of a loss: with n replicas it shows 1/n of it."
 _SUMMED = "the optimizer sums the gradients of all replicas."

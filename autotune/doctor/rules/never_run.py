@@ -12,7 +12,7 @@ _USES = {
     *("experimental_set_strategy", "experimental_distribute_dataset", "make_dataset_iterator"),
     *("distribute_datasets_from_function", "experimental_distribute_datasets_from_function"),
 }
-"""Whoever names one of these may distribute the work in another way."""
+"""A program that names one of these may distribute the work in another way."""
 _SHOWS = {"print", "str", "repr", "type", "isinstance", "len", "id"}
 _LOGS = ("logging.", "absl.logging.")
 _WRITTEN = ast.Store | ast.Del

@@ -23,7 +23,7 @@ API: dict[str, dict[str, Any]] = tomllib.loads(
     files("autotune.doctor").joinpath("old_api.toml").read_text("utf-8")
 )
 Members = Mapping[tuple[Kind | None, str], str]
-"""What to write today for a method or member of a kind of value; of None, for whoever has it."""
+"""Today's words for a method or member of a kind of value; None stands for any kind."""
 
 
 class Old:

@@ -20,13 +20,13 @@ _SOMETIMES = (
     *(ast.If, ast.IfExp, ast.BoolOp, ast.Match, ast.ExceptHandler, ast.For, ast.AsyncFor),
     *(ast.While, ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
 )
-"""What stands in one of these may not be needed in every round."""
+"""A read inside of one of these may not be needed in every round."""
 
 
 @rule
 def run_outside_function(module: Module) -> Hits:
     for call in () if module.is_graph_mode else module.runs:
-        # What is run may be compiled by itself, and strategies then compile the whole call.
+        # A function may be compiled by itself, and strategies then compile the whole call.
         meant = module.follow(argument(call, 0, "fn"))
         compiled = meant and (meant.compiled or meant.function in module.compiled)
         known = meant or (call.args and module.kind(call.args[0]) is Kind.MODEL)

@@ -11,7 +11,7 @@ from autotune.doctor import Comprehension, Function, Hits, Kind, Module, last_na
 _KEEP_ALL = {"prefetch", "cache", "repeat", "with_options", "batch", "map"}
 """Methods after which a dataset has the same examples in the same order."""
 _ORDERED = {f"tf.data.Dataset.{name}" for name in ("range", "from_tensor_slices", "from_tensors")}
-"""What makes the same dataset again each time."""
+"""These make the same dataset each time."""
 _CONTAINERS = ast.BinOp | ast.List | ast.Tuple | ast.Dict | Comprehension
 _LOOPS = ast.For | ast.AsyncFor | ast.comprehension
 _Holder = _LOOPS | Function
@@ -180,8 +180,7 @@ def _element(module: Module, node: Node) -> ast.expr | None:
 
 def _depends(module: Module, node: ast.expr, loop: ast.AST) -> bool:
     """Return whether a value may differ from round to round of a loop."""
-    bound = (it.node for each in _names(module, node) for it in module.bindings_of(each))
-    return any(module.inside(each, loop) for each in bound)
+    return any(module.is_bound_in(each, loop) for each in _names(module, node))
 
 
 def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:

@@ -54,7 +54,7 @@ def _members(module: Module) -> Iterator[tuple[ast.expr, Uses]]:
 
 
 def _is_made_outside(module: Module, statement: ast.AST, value: ast.expr | None) -> bool:
-    """Return whether a call makes what certainly nobody has entered a scope for."""
+    """Return whether a call makes a model or an optimizer certainly outside of any scope."""
     if not isinstance(value, ast.Call) or not _is_outside(module, statement):
         return False
     inside = [module.class_of(value), *module.all_called([module.meant(value.func)])]
@@ -74,7 +74,7 @@ def _keeps(module: Module, node: ast.expr) -> bool:
 
 
 def _is_outside(module: Module, node: ast.AST) -> bool:
-    """Return whether nobody can have entered the scope when a statement runs."""
+    """Return whether no scope can be entered when a statement runs."""
     if any(isinstance(each, ast.With | ast.AsyncWith) for each in module.above(node)):
         return False
     function = module.function_of(node)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from autotune.doctor import MULTI_WORKER, Function, Hits, Kind, Module, rule
 
 _REPLICA_SHARES = {"get_replica_context", "replica_id_in_sync_group", "num_replicas_in_sync"}
-"""Whoever asks for these may take its share of a batch by itself."""
+"""A function that asks for one of these may take its share of a batch by itself."""
 _SHARES = {
     *("shard", "input_pipeline_id", "num_input_pipelines", "distribute_datasets_from_function"),
     *("task_id", "task_type", "cluster_resolver", "replica_id_in_sync_group"),
@@ -59,9 +59,8 @@ def _held(module: Module, function: Function) -> Iterator[ast.expr]:
     """Yield the names by which the function uses what surrounds it, but for shapes and types."""
     for each in module.walk(function):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
-            bound = (it.node for it in module.bindings_of(each))
             asked = getattr(module.parents[each], "attr", "") in {"shape", "dtype"}
-            if not asked and not any(module.inside(it, function) for it in bound):
+            if not asked and not module.is_bound_in(each, function):
                 yield each
 
 
@@ -116,7 +115,7 @@ def _shards_itself(module: Module) -> bool:
         return True
     members = [each for name in _SHARES for each in module.attributes[name]]
     names = [each for name, found in module.loads.items() if _is_share(name) for each in found]
-    # Who asks which worker this is may only decide what it does besides reading.
+    # A comparison with the worker's number may only decide what happens besides reading.
     parents = [module.parents[each] for each in (*members, *names)]
     asks = (it for it in parents if getattr(it, "attr", "") not in _SHARES)
     return not all(isinstance(each, ast.Compare) for each in asks)

@@ -11,7 +11,7 @@ _CHIEF = (
     *("chief", "task_id", "task_type", "task_index", "worker_id", "worker_index", "rank"),
     *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
 )
-"""In a name or a text: who mentions one of these may know which worker is writing."""
+"""Parts of names: a program with one of these may know which worker is writing."""
 
 
 @rule

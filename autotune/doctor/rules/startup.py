@@ -49,7 +49,7 @@ def runtime_already_started(module: Module) -> Hits:
     if module.written("KERAS_BACKEND"):
         # Another backend of Keras may compute.
         operations = {each for each in operations if calls[each].startswith("tf.")}
-    # Who shows one strategy after the other has no cluster, where all of this works.
+    # A program that shows one strategy after the other has no cluster, and works.
     alone = workers - module.order.after(strategies, workers).keys()
     late = module.order.after(strategies, settings)
     # The guide to GPUs catches the error in each of its settings, of which it shows several.
@@ -78,7 +78,7 @@ def tf_config_after_strategy(module: Module) -> Hits:
             strategies.remove(call)
     if any(module.order.in_force(writes, each) for each in strategies):
         return
-    # Who has read it before puts it back, or changes it for another process.
+    # A program that read it before puts it back, or changes it for another process.
     known = module.order.after(mentions - writes, writes)
     for write, strategy in module.order.after(strategies, writes - {*known}).items():
         how = f"which line {getattr(strategy, 'lineno', 0)} creates"

@@ -1,4 +1,4 @@
-"""Which TensorFlow code is written for."""
+"""The settings of a project: which TensorFlow its code is written for."""
 
 from __future__ import annotations
 
