@@ -270,6 +270,14 @@ def last_name(node: ast.AST | None) -> str:
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
+def updated(call: ast.Call) -> ast.expr:
+    """Return the metric of a call if it updates one: by `update_state`, or by calling it."""
+    match call.func:
+        case ast.Attribute(attr="update_state", value=metric):
+            return metric
+    return call.func
+
+
 def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
     """Return what a call gives for an argument, by its name or at its place."""
     named = (each.value for each in call.keywords if each.arg in names)

@@ -129,6 +129,10 @@ class Names(Tree):
         """All scopes, that of the module first."""
         return list(dict.fromkeys(self._at.values()))
 
+    @property
+    def bound_names(self) -> set[str]:
+        return {name for scope in self.scopes for name in scope.names}
+
     @cached_property
     def _at(self) -> dict[ast.AST, Scope]:
         """The scope in which each node is evaluated."""

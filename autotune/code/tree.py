@@ -8,7 +8,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 PythonLoop = ast.For | ast.AsyncFor | ast.While
 Condition = ast.If | ast.IfExp
-Loop = PythonLoop | ast.ListComp | ast.SetComp | ast.DictComp
+Loop = PythonLoop | Comprehension
 _SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 """Nodes that the parser puts into many places."""
 Key = TypeVar("Key")
@@ -109,14 +109,16 @@ class Tree:
         owner = self.parents.get(function) if function else None
         return owner if isinstance(owner, ast.ClassDef) else None
 
-    def loops_around(self, node: ast.AST, *, generators: bool = False) -> Iterator[ast.AST]:
+    def loops_around(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the loops of the same function that run the node again and again, inmost first."""
-        kinds = Loop | ast.GeneratorExp if generators else Loop
         for each, part in self.up(node):
             if isinstance(each, Function | ast.ClassDef):
                 return
-            if isinstance(each, kinds) and holds(each, part):
+            if isinstance(each, Loop) and holds(each, part):
                 yield each
+
+    def loop_around(self, node: ast.AST) -> ast.AST | None:
+        return next(self.loops_around(node), None)
 
     def conditions(self, node: ast.AST) -> Iterator[tuple[Condition, bool]]:
         """Yield the conditions around a node in its function, inmost first, and which must hold."""

@@ -52,8 +52,8 @@ def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST)
     silent, troubles = _suppressions(text)
     root = text.parse()
     try:
-        module = Module(root, target) if uses_tensorflow(root) else None
-        found = dict.fromkeys(_found(text, module, chosen.values(), silent) if module else ())
+        asked = chosen.values() if uses_tensorflow(root) else ()
+        found = dict.fromkeys(_found(text, Module(root, target), asked, silent) if asked else ())
     except RecursionError as exc:
         raise CodeError(f"{text.file} is nested too deeply to check.") from exc
     findings = sorted(found, key=lambda it: (it.place.cell or 0, it.place.line, it.place.column))

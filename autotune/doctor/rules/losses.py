@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator
 
+from autotune.code.functions import updated
 from autotune.code.names import Binding
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.rules.global_batch import PER_REPLICA
@@ -93,10 +94,7 @@ def share_in_mean(module: Module) -> Hits:
 def _updated(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
     """Yield what replicas put into a metric that is a mean: the call, the metric and the value."""
     for call in module.calls:
-        func = call.func
-        updates = isinstance(func, ast.Attribute) and func.attr == "update_state"
-        metric = func.value if isinstance(func, ast.Attribute) and updates else func
-        value = argument(call, 0, "values")
+        metric, value = updated(call), argument(call, 0, "values")
         if value and module.function_of(call) in module.on_replicas and _is_mean(module, metric):
             yield call, metric, value
 

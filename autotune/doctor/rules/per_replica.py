@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from autotune.code.functions import updated
 from autotune.code.values import Key
 from autotune.doctor import Hits, Kind, Module, arguments, rule
 from autotune.doctor.rules.python_loops import shown
@@ -83,9 +84,7 @@ def _uses_by_call(module: Module, call: ast.Call) -> Iterator[Use]:
                 late = f"{name} in line {call.lineno} does not take it"
                 yield from ((put, (), late) for put in puts)
                 yield from () if puts else [(each, (None,), why)]
-    updates = getattr(call.func, "attr", "") == "update_state"
-    measured = module.kind(getattr(call.func, "value", call.func) if updates else call.func)
-    if measured is Kind.METRIC or (measured is Kind.LOSS and not updates):
+    if module.kind(updated(call)) in {Kind.METRIC, Kind.LOSS}:
         yield from ((each, (), why) for each in arguments(call))
 
 

@@ -99,7 +99,7 @@ def _step_loops(module: Module) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
     trains_once = cache(partial(_trains_once, module))
     found: dict[PythonLoop, list[ast.expr]] = {}
     for call in module.calls:
-        loop = next(module.loops_around(call), None)
+        loop = module.loop_around(call)
         if isinstance(loop, PythonLoop):
             function = module.runs.get(call, module.meant(call.func))
             if function and not module.is_wrapped(function) and trains_once(function):

@@ -115,7 +115,7 @@ def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
             yield from named
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=named))):
             yield named
-    loop = next(module.loops_around(source), None)
+    loop = module.loop_around(source)
     match source:
         case ast.BinOp(right=count):
             yield from module.ingredients(count)
@@ -144,7 +144,7 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
             continue
         puts = [*module.stored(node)] if isinstance(node, ast.Name | ast.Attribute) else []
         for put in puts:
-            loop = next(module.loops_around(put), None)
+            loop = module.loop_around(put)
             if not loop or _depends(module, put, loop) or not _is_whole(module, put, once=False):
                 return []
         found += puts
@@ -169,7 +169,7 @@ def _element(module: Module, node: Node) -> ast.expr | None:
         case ast.BinOp(left=ast.List(elts=[only]) | ast.Tuple(elts=[only]), op=ast.Mult()):
             return None if getattr(node.right, "value", 2) == 1 else only
         case ast.List(elts=[only]) if isinstance(module.parents[node], ast.AugAssign):
-            loop = next(module.loops_around(node), None)
+            loop = module.loop_around(node)
             return only if loop and not _depends(module, only, loop) else None
         case ast.List(elts=several) | ast.Tuple(elts=several) | ast.Dict(values=several):
             return several[0] if len(several) > 1 and len({*map(ast.dump, several)}) == 1 else None

@@ -88,12 +88,9 @@ def shards_off(module: Module) -> Hits:
         return
     for node in module.attributes["OFF"]:
         parent = module.parents[node]
+        is_off = module.dotted(node) == "tf.data.experimental.AutoShardPolicy.OFF"
         is_set = isinstance(parent, ast.Assign) and parent.value is node
-        if (
-            is_set
-            and not _is_replaced(module, parent)
-            and module.dotted(node) == "tf.data.experimental.AutoShardPolicy.OFF"
-        ):
+        if is_off and is_set and not _is_replaced(module, parent):
             yield node, "Sharding is off, and nothing in this file shards the examples."
 
 
@@ -110,8 +107,7 @@ def _is_replaced(module: Module, statement: ast.AST) -> bool:
 
 
 def _shards_itself(module: Module) -> bool:
-    bound = [name for scope in module.scopes for name in scope.names]
-    if any("shard" in name.lower() and _is_share(name) for name in bound):
+    if any("shard" in name.lower() and _is_share(name) for name in module.bound_names):
         return True
     members = [each for name in _SHARES for each in module.attributes[name]]
     names = [each for name, found in module.loads.items() if _is_share(name) for each in found]

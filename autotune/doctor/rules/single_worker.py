@@ -36,8 +36,7 @@ def collective_on_one_worker(module: Module) -> Hits:
 
 @rule
 def saved_by_every_worker(module: Module) -> Hits:
-    bound = [name for each in module.scopes for name in each.names]
-    names = {*module.loads, *module.attributes, *bound}
+    names = {*module.loads, *module.attributes, *module.bound_names}
     knows_workers = any(word in name.lower() for name in names for word in _CHIEF)
     if knows_workers or not module.strategies & MULTI_WORKER:
         return

@@ -74,7 +74,7 @@ def _is_thread(module: Module, owner: ast.ClassDef) -> bool:
 
 def _is_repeated(module: Module, call: ast.Call) -> bool:
     """Return whether a call is made again while threads that it has started still run."""
-    if loop := _loop_around(module, call):
+    if loop := module.loop_around(call):
         return not module.asks_for(loop, _WAITS)
     function = module.function_of(call)
     if function is None or module.asks_for(function, _WAITS):
@@ -83,11 +83,7 @@ def _is_repeated(module: Module, call: ast.Call) -> bool:
         module.kind(each) is Kind.VARIABLE or module.class_of(each)
         for each in module.calls_in(function)
     )
-    return not any(own) and any(_loop_around(module, each) for each in module.sites[function])
-
-
-def _loop_around(module: Module, node: ast.AST) -> ast.AST | None:
-    return next(module.loops_around(node, generators=True), None)
+    return not any(own) and any(module.loop_around(each) for each in module.sites[function])
 
 
 def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.expr]:
@@ -123,7 +119,7 @@ def _shared(module: Module, owner: ast.expr, kind: Kind, found: set[Function]) -
 
 def _is_made_in_loop(module: Module, made: ast.Call) -> bool:
     """Return whether a loop makes several, and is no container that is read by its keys."""
-    loop = _loop_around(module, made)
+    loop = module.loop_around(made)
     return isinstance(loop, PythonLoop) or (bool(loop) and getattr(loop, "elt", None) is not made)
 
 
