@@ -1,12 +1,12 @@
-"""Whether a disk takes what is written, and what is said where it does not."""
+"""Writes files, and says why a disk does not take them."""
 
 from __future__ import annotations
 
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from autotune.errors import OutputError, in_words
@@ -61,3 +61,47 @@ def named(folder: Path) -> Iterator[None]:
         if not is_of_a_folder(exc):
             raise
         raise trouble(exc, folder) from exc
+
+
+def write_text(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as exc:
+        raise OutputError(
+            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
+        ) from exc
+
+
+def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
+    """Replace files of a folder, by name, which is made if it does not exist; None removes one."""
+    for error in put_each(folder, texts).values():
+        raise OutputError(
+            f"{folder} cannot be written: {in_words(error)}.", "Choose another --out."
+        ) from error
+
+
+def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError]:
+    """Replace those files of a folder that can be; return why the others, by name, cannot be."""
+    failed = {}
+    for name, text in texts.items():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _put(folder / name, text)
+        except OSError as exc:
+            failed[name] = exc
+    return failed
+
+
+def _put(path: Path, text: str | None) -> None:
+    """Replace a file at once, so that nobody reads half of it; None removes it."""
+    if text is None:
+        path.unlink(missing_ok=True)
+        return
+    draft = path.with_name(f".{path.name}.draft")
+    try:
+        draft.write_text(text, "utf-8")
+        os.replace(draft, path)  # noqa: PTH105 - the atomic one, named as such
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()  # A full disk may take a smaller file then.
+        raise

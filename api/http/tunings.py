@@ -18,10 +18,9 @@ from autotune.api.identity import Scope
 from autotune.api.requests import DIGITS, ListQuery
 from autotune.api.store.jobs import MOST_TRIALS
 from autotune.api.values import read
-from autotune.library import NAMES
-from autotune.program.cluster import JOBSET, RAY, SLURM
 from autotune.reason.sentences import reason_text
 from autotune.result import Result, Verdict
+from autotune.result.files import PROGRAMS, programs
 from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
 from autotune.stats.intervals import Interval
@@ -260,18 +259,15 @@ def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
 
 
 YAML = "application/yaml"
-FILES = {
-    "train": ("train.py", "text/x-python"),
-    "patch": ("train.patch", "text/x-diff"),
-    "launch": ("launch.py", "text/x-python"),
-    "slurm": (SLURM, "text/x-shellscript"),
-    "jobset": (JOBSET, YAML),
-    "ray": (RAY, "text/x-python"),
-    # What train.py imports, where it does.
-    **{name: (f"{name}.py", "text/x-python") for name in sorted(NAMES)},
+MEDIA_TYPES = {
+    ".py": "text/x-python",
+    ".patch": "text/x-diff",
+    ".slurm": "text/x-shellscript",
+    ".yaml": YAML,
 }
-"""The programs that may be asked for: name and media type of each."""
-Part = Annotated[str, Query(pattern=f"^({'|'.join(FILES)})$", description="Which of the programs.")]
+Part = Annotated[
+    str, Query(pattern=f"^({'|'.join(PROGRAMS)})$", description="Which of the programs.")
+]
 TrialNumber = Annotated[
     int, Field(ge=0, lt=2**31), DIGITS, Path(description="A trial's number.", examples=[0])
 ]
@@ -307,15 +303,15 @@ def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
 @router.get(
     "/v1/tunings/{job_id}/script",
     response_class=Response,
-    responses=text_answer(*dict.fromkeys(kind for _, kind in FILES.values())),
+    responses=text_answer(*MEDIA_TYPES.values()),
 )
 def get_script(job_id: JobId, key: Reader, here: Here, part: Part = "train") -> Response:
     """Get train.py, exactly as timed, a module or patch of it, or what starts all its workers."""
-    name, media_type = FILES[part]
-    found = here.jobs.recommendation(job_id, key.project).programs().get(name)
+    name = PROGRAMS[part].name
+    found = programs(here.jobs.recommendation(job_id, key.project))[name]
     if found is None:
         raise NotFound("This program needs no such file.", "Run train.py directly.")
-    return _file(name, found, media_type)
+    return _file(name, found, MEDIA_TYPES[f".{name.rpartition('.')[2]}"])
 
 
 @router.get(

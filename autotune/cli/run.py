@@ -216,7 +216,9 @@ class Launch(NamedTuple):
 
 def _train(program: Program, result: Result, launch: Launch, out: Path) -> None:
     unsaved = result.unsaved
-    lacks = unsaved is not None and not {*unsaved.files}.isdisjoint(result.programs())
+    from autotune.result.files import programs
+
+    lacks = unsaved is not None and not {*unsaved.files}.isdisjoint(programs(result))
     if program.trains_by_itself and (lacks or _keeps_own(result)):
         launch.become(program.command)
     elif unsaved and lacks:

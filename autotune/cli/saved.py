@@ -43,8 +43,8 @@ def script(
 
 def report(*, folder: take.Folder = take.OUT) -> None:
     """Write report.html again, from the other files of a result."""
+    from autotune.disk import put_texts
     from autotune.result import Result
-    from autotune.result.files import put_texts
 
     put_texts(folder, {REPORT: Result.load(folder).report()})
     log(f"Written: {folder / REPORT}")

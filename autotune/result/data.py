@@ -8,10 +8,8 @@ from autotune.answer import Ended
 from autotune.checks.diagnosis import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.tasks.train import BetweenEpochs
-from autotune.library import modules_for
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
-from autotune.program import cluster_files
 from autotune.result.saved import SavedConfiguration
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
@@ -94,16 +92,3 @@ class ResultData(SavedConfiguration):
         return SavedConfiguration(
             **{name: getattr(self, name) for name in SavedConfiguration.model_fields}
         )
-
-    def programs(self) -> Mapping[str, str | None]:
-        """Return train.py, its modules, and what starts its processes; None for what is not needed.
-
-        By the names of the files.
-        """
-        return {
-            "train.py": self.script,
-            **modules_for(self.script),
-            "train.patch": "".join(f"# {each}\n" for each in self.patch_notes) + self.patch or None,
-            "launch.py": self.launch,
-            **cluster_files(self.configuration, self.machine),
-        }

@@ -1,88 +1,129 @@
-"""The files of a result: their names, the table of trials, and how a folder is written."""
+"""The files of a result: what each is for, and its text."""
 
 from __future__ import annotations
 
 import csv
 import io
-import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from autotune.config import axes
-from autotune.errors import OutputError, in_words
+from autotune.disk import write_text
 from autotune.library import modules_for
+from autotune.program import cluster_files
 from autotune.reason.sentences import reason_text
+from autotune.result.data import ResultData
+from autotune.result.saved import PICKLES, RESULT, configuration_text
 from autotune.trial import Trial
 
+TRIALS = "trials.jsonl"
+"""From this and result.json a result can be read back."""
+REPORT = "report.html"
 COLUMNS = (
     *("number", "stage", "outcome", "reason", "examples_per_second", "error"),
     *("start_seconds", "first_step_seconds", "wall_seconds", "peak_memory"),
 )
 """Columns of trials.csv, before one for each axis."""
 
-MEANINGS: Mapping[str, str] = {
-    "config.yaml": "what was decided, for `autotune script` and `autotune verify`",
-    "train.py": "the training program, exactly as timed",
-    "keras_training.py": "what train.py imports: options, checkpoints, the learning rate",
-    "keras_multiworker.py": "what train.py imports: the training loop of several replicas",
-    "keras_servers.py": "what train.py imports: the training loop with parameter servers",
-    "keras_script.py": "what train.py imports: runs the script",
-    "keras_notebook.py": "what train.py imports: reads the notebook",
-    "keras_input.py": "what train.py imports: makes datasets of what `fit` takes",
-    "train.patch": "a change of your script to these settings (`patch -p1 < train.patch`)",
-    "launch.py": "starts all workers, on this machine or by ssh on several (`--hosts`)",
-    "launch.slurm": "starts them on several machines with Slurm",
-    "jobset.yaml": "starts them on several machines with Kubernetes (JobSet)",
-    "launch_ray.py": "starts them on several machines with Ray (`ray job submit`)",
-    "report.html": "the report, a self-contained page",
-    "result.json": "the result without its trials, with the facts that config.yaml needs",
-    "trials.csv": "all trials, one row each",
-    "trials.jsonl": "all trials with their timings",
-    "study.db": "the Optuna study",
-}
-"""Every file of a search, with what it is for."""
+
+class OutputFile(NamedTuple):
+    name: str
+    meaning: str
+    text: Callable[[ResultData], str | None] | None
+    """Its text, or None where this result needs no such file; no function for what is written by
+    the search itself, and for the report."""
+    part: str = ""
+    """By which the service names a program; empty for what has an address of its own."""
+
+
+def _module(name: str, meaning: str) -> OutputFile:
+    file = f"{name}.py"
+    meaning = f"what train.py imports: {meaning}"
+    return OutputFile(file, meaning, lambda result: modules_for(result.script).get(file), name)
+
+
+def _launcher(name: str, system: str, part: str) -> OutputFile:
+    meaning = f"starts them on several machines with {system}"
+    return OutputFile(
+        name, meaning, lambda r: cluster_files(r.configuration, r.machine)[name], part
+    )
+
+
+def _patch(result: ResultData) -> str | None:
+    return "".join(f"# {each}\n" for each in result.patch_notes) + result.patch or None
+
+
+def _json(result: ResultData) -> str:
+    return result.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n"
+
+
+def _lines(result: ResultData) -> str:
+    return "".join(trial.model_dump_json() + "\n" for trial in result.trials)
+
+
+FILES = (
+    OutputFile(
+        "config.yaml",
+        "what was decided, for `autotune script` and `autotune verify`",
+        configuration_text,
+    ),
+    OutputFile(
+        "train.py", "the training program, exactly as timed", lambda result: result.script, "train"
+    ),
+    _module("keras_training", "options, checkpoints, the learning rate"),
+    _module("keras_multiworker", "the training loop of several replicas"),
+    _module("keras_servers", "the training loop with parameter servers"),
+    _module("keras_script", "runs the script"),
+    _module("keras_notebook", "reads the notebook"),
+    _module("keras_input", "makes datasets of what `fit` takes"),
+    OutputFile(
+        "train.patch",
+        "a change of your script to these settings (`patch -p1 < train.patch`)",
+        _patch,
+        "patch",
+    ),
+    OutputFile(
+        "launch.py",
+        "starts all workers, on this machine or by ssh on several (`--hosts`)",
+        lambda result: result.launch,
+        "launch",
+    ),
+    _launcher("launch.slurm", "Slurm", "slurm"),
+    _launcher("jobset.yaml", "Kubernetes (JobSet)", "jobset"),
+    _launcher("launch_ray.py", "Ray (`ray job submit`)", "ray"),
+    OutputFile(
+        RESULT, "the result without its trials, with the facts that config.yaml needs", _json
+    ),
+    OutputFile("trials.csv", "all trials, one row each", lambda r: trials_csv(r.trials)),
+    OutputFile(TRIALS, "all trials with their timings", _lines),
+    OutputFile(REPORT, "the report, a self-contained page", None),
+    OutputFile("study.db", "the Optuna study", None),
+)
+"""Every file of a search, in the order in which they are written: the smallest first."""
+PROGRAMS = {each.part: each for each in FILES if each.part}
+
+
+def texts(result: ResultData) -> dict[str, str | None]:
+    """Return what the files of a result hold, by name, but its report; None for no file."""
+    return {each.name: each.text(result) for each in FILES if each.text}
+
+
+def programs(result: ResultData) -> dict[str, str | None]:
+    """Return train.py, its modules, and what starts its processes; None for what is not needed."""
+    return {each.name: each.text(result) for each in PROGRAMS.values() if each.text}
 
 
 def written(folder: Path) -> dict[str, Path]:
     """Return the files that a search wrote into its folder, by name."""
-    found = {name: folder / name for name in MEANINGS}
-    return {name: path for name, path in found.items() if path.is_file()}
-
-
-def write_text(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as exc:
-        raise OutputError(
-            f"{path} cannot be written: {in_words(exc)}.", "Choose another path."
-        ) from exc
+    paths = {each.name: folder / each.name for each in FILES}
+    return {name: path for name, path in paths.items() if path.is_file()}
 
 
 def write_program(path: Path, text: str) -> None:
     """Write a program, and the modules that it imports beside it."""
     for name, each in {path.name: text, **modules_for(text)}.items():
         write_text(path.with_name(name), each)
-
-
-def put_texts(folder: Path, texts: Mapping[str, str | None]) -> None:
-    """Replace files of a folder, by name, which is made if it does not exist; None removes one."""
-    for error in put_each(folder, texts).values():
-        raise OutputError(
-            f"{folder} cannot be written: {in_words(error)}.", "Choose another --out."
-        ) from error
-
-
-def put_each(folder: Path, texts: Mapping[str, str | None]) -> dict[str, OSError]:
-    """Replace those files of a folder that can be; return why the others, by name, cannot be."""
-    failed = {}
-    for name, text in texts.items():
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            _put(folder / name, text)
-        except OSError as exc:
-            failed[name] = exc
-    return failed
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
@@ -101,18 +142,3 @@ def trials_csv(trials: Sequence[Trial]) -> str:
         words = {n: f"'{each}" if each.startswith(_FORMULA) else each for n, each in words.items()}
         table.writerow(trial.configuration.values() | figures | words)
     return text.getvalue()
-
-
-def _put(path: Path, text: str | None) -> None:
-    """Replace a file at once, so that nobody reads half of it; None removes it."""
-    if text is None:
-        path.unlink(missing_ok=True)
-        return
-    draft = path.with_name(f".{path.name}.draft")
-    try:
-        draft.write_text(text, "utf-8")
-        os.replace(draft, path)  # noqa: PTH105 - the atomic one, named as such
-    except OSError:
-        with suppress(OSError):
-            draft.unlink()  # A full disk may take a smaller file then.
-        raise

@@ -27,6 +27,7 @@ from autotune.installed import VERSION
 from autotune.library import NAMES
 from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
 from autotune.result.data import ResultData
+from autotune.result.files import programs
 from autotune.result.headline import settings
 from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
 from autotune.stats.intervals import Interval
@@ -91,7 +92,7 @@ def parts(result: ResultData) -> dict[str, Any]:
         "steps": _steps(result.diagnosis),
         "programs": {
             name: text
-            for name, text in result.programs().items()
+            for name, text in programs(result).items()
             # Its modules are the same in every delivery.
             if text and Path(name).stem not in NAMES
         },

@@ -9,15 +9,14 @@ from typing import Any, Self
 
 from pydantic import ValidationError, computed_field
 
+from autotune.disk import put_texts
 from autotune.errors import ConfigurationError, UsageError, first_mistake
 from autotune.result.data import ResultData
 from autotune.result.explanations import explanations
-from autotune.result.files import put_texts, trials_csv
+from autotune.result.files import REPORT, TRIALS, texts
 from autotune.result.headline import summary
-from autotune.result.saved import PICKLES, RESULT, configuration_text, parsed
+from autotune.result.saved import PICKLES, RESULT, parsed
 
-TRIALS = "trials.jsonl"
-"""From this and result.json a result can be read back."""
 WINDOWS = {"trials": {"__all__": {"windows"}}}
 """What JSON for people leaves out; trials.jsonl holds it."""
 WRITTEN = "Name a folder that `autotune tune` or `result.save()` has written, or search again."
@@ -46,10 +45,8 @@ class Result(ResultData):
     def save(self, folder: str | Path) -> Path:
         """Write the configuration, program, trials and report to a folder.
 
-        The files are `config.yaml`, `train.py` with the `keras_*.py` that it imports,
-        `result.json`, `trials.csv`, `trials.jsonl` and `report.html`; of a script also
-        `train.patch`; for several workers `launch.py` (this machine), `launch.slurm`,
-        `jobset.yaml` and `launch_ray.py` (several machines).
+        Whatever trains lies there too: `train.py` with the modules that it imports, what starts
+        its workers, and of a script `train.patch`.
 
         Args:
             folder: Created if missing; existing files of these names are overwritten.
@@ -66,14 +63,7 @@ class Result(ResultData):
 
     def texts(self) -> Mapping[str, str | None]:
         """Return what the files of `save` hold, by name, the smallest first; None for no file."""
-        return {
-            "config.yaml": configuration_text(self),
-            **self.programs(),
-            RESULT: self.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
-            "trials.csv": trials_csv(self.trials),
-            TRIALS: "".join(trial.model_dump_json() + "\n" for trial in self.trials),
-            "report.html": self.report(),
-        }
+        return {**texts(self), REPORT: self.report()}
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

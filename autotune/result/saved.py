@@ -14,6 +14,7 @@ from pydantic import ValidationError, computed_field
 from autotune.answer import Answer, Verdict
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
+from autotune.disk import write_text
 from autotune.errors import (
     ConfigurationError,
     NotVerified,
@@ -24,7 +25,6 @@ from autotune.errors import (
 from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.options import MARGIN
-from autotune.result.files import write_text
 from autotune.stats.intervals import Interval
 from autotune.text import size
 from autotune.value import Derived

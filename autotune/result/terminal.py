@@ -20,7 +20,7 @@ from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result.data import ResultData
-from autotune.result.files import MEANINGS, written
+from autotune.result.files import FILES, programs, written
 from autotune.result.headline import settings
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
@@ -234,7 +234,7 @@ def result_text(
         parts += [*_failures(view), Text()]
     if result.patch:
         # As the file has it.
-        parts += [*_patch(result.programs()["train.patch"] or ""), Text()]
+        parts += [*_patch(programs(result)["train.patch"] or ""), Text()]
     elif result.why_no_patch and not verbose:
         parts += [Text(f"No train.patch: {result.why_no_patch}", style="dim"), Text()]
     if "train.py" in missing:
@@ -288,7 +288,7 @@ def _others(ending: Ending) -> str:
 
 def _files(files: Mapping[str, Path], folder: Path) -> Iterator[RenderableType]:
     yield Text.assemble(("files in ", HEAD), (str(folder), "bold"), overflow="fold")
-    yield named(((name, MEANINGS[name]) for name in files), indent="  ")
+    yield named(((e.name, e.meaning) for e in FILES if e.name in files), indent="  ")
 
 
 def _command(step: NextStep) -> RenderableType:

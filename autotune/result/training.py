@@ -10,10 +10,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from autotune.disk import put_texts
 from autotune.errors import AutotuneError, UsageError
 from autotune.program import render
 from autotune.result.data import ResultData
-from autotune.result.files import put_texts
+from autotune.result.files import programs
 from autotune.strategies import strategy
 from autotune.workload import Factory
 
@@ -69,7 +70,7 @@ def train(result: ResultData, words: list[str]) -> None:
             "Fill them in at the top of its train.py, and run that.",
         )
     with tempfile.TemporaryDirectory(prefix="autotune-") as folder:
-        put_texts(Path(folder), result.programs())
+        put_texts(Path(folder), programs(result))
         if lacking:
             put_texts(Path(folder), {"train.py": _by_value(result), f"{AT_HAND}.py": LOADS})
         for role, each in lacking.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from autotune.answer import Answer
 from autotune.config import Configuration, describe
-from autotune.disk import trouble
+from autotune.disk import put_each, trouble
 from autotune.engine.base import Engine
 from autotune.engine.interrupts import uninterrupted
 from autotune.engine.load import warning
@@ -22,7 +22,6 @@ from autotune.reason import Rule, RuleKind, nearest_batch
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.data import Unsaved
-from autotune.result.files import put_each
 from autotune.search.costs import Costs, expected_start, too_short
 from autotune.search.design import own_default, plain
 from autotune.search.opening import alone_in, open_study

@@ -22,11 +22,12 @@ from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, 
 from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
 from autotune.api.http.problems import STATUSES
 from autotune.api.http.service import Here
-from autotune.api.http.tunings import FILES, JobId
+from autotune.api.http.tunings import JobId
 from autotune.api.requests import ListQuery
 from autotune.api.values import LOCAL_PROJECT, JobDetail
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.result import Result
+from autotune.result.files import PROGRAMS, programs
 from autotune.result.html import parts, parts_so_far
 from autotune.result.view import PHASES, Figure, expected, figure
 from autotune.strategies import in_short
@@ -254,8 +255,8 @@ def _best(answer: Answer) -> Iterator[Figure]:
 
 
 def _downloads(base: str, found: Result) -> dict[str, str]:
-    programs = found.programs()
-    paths = {name: f"script?part={part}" for part, (name, _) in FILES.items() if programs.get(name)}
+    texts = programs(found)
+    paths = {e.name: f"script?part={part}" for part, e in PROGRAMS.items() if texts[e.name]}
     paths |= {"config.yaml": "config", "result.json": "result", "report.html": "report"}
     return {name: f"{base}/{path}" for name, path in paths.items()}
 

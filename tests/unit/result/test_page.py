@@ -15,6 +15,7 @@ from autotune.config import Configuration
 from autotune.errors import OutputError
 from autotune.options import SearchOptions
 from autotune.reason import CheckKind, Message, Outcome
+from autotune.result.files import programs
 from autotune.result.html import coded, page
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
@@ -55,10 +56,10 @@ def test_the_programs_can_be_copied_from_it() -> None:
     config = Configuration(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
     changes = {"configuration": config, "script": script, "launch": "print('launched')\n"}
     group = RESULT.model_copy(update=changes)
-    programs = {name: text for name, text in group.programs().items() if text}
+    texts = {name: text for name, text in programs(group).items() if text}
     launchers = {"launch.py", "launch.slurm", "jobset.yaml", "launch_ray.py"}
-    assert set(programs) == {"train.py", *launchers}
-    assert {script, *programs.values()} <= {each.text for each in read(group).find("pre")}
+    assert set(texts) == {"train.py", *launchers}
+    assert {script, *texts.values()} <= {each.text for each in read(group).find("pre")}
 
 
 def test_every_figure_has_its_table() -> None:

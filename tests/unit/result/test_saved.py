@@ -12,7 +12,7 @@ from autotune import ConfigurationError, OutputError, load_configuration
 from autotune.config import Configuration
 from autotune.program import render
 from autotune.reason import Message, Outcome
-from autotune.result.files import trials_csv
+from autotune.result.files import FILES, trials_csv
 from autotune.result.saved import (
     PICKLES,
     RESULT,
@@ -146,3 +146,10 @@ def test_a_table_of_trials_computes_nothing(begins: str) -> None:
     table = trials_csv([ended_trial(outcome=Outcome.CRASHED, reason=odd)])
     (row,) = csv.DictReader(table.splitlines())
     assert row["reason"].startswith(f"'{begins}")
+
+
+def test_the_pages_name_every_file() -> None:
+    """Each file of a result is explained where a reader looks for it."""
+    docs = Path(__file__).parents[3] / "docs"
+    text = "".join((docs / name).read_text("utf-8") for name in ("start.md", "train.md"))
+    assert [each.name for each in FILES if f"`{each.name}`" not in text] == []

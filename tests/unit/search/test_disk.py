@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from autotune.disk import put_each
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError
 from autotune.program import render
 from autotune.result import Result
-from autotune.result.files import put_each
 from autotune.tuning import Tuner as Caller
 from tests.engines.fake import FakeEngine
 

@@ -11,6 +11,7 @@ from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.result import Result
+from autotune.result.files import programs
 from autotune.workload import FitData, FitFacts, Workload, script_from_text, script_workload
 from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
 
@@ -70,7 +71,7 @@ def test_the_gain_of_a_patch_is_that_over_the_script(tuner: Tuner) -> None:
     assert result.patch_gain.value == pytest.approx(2, rel=0.1)
     assert result.patch_gain.low < result.patch_gain.value < result.patch_gain.high
     said = f"It was {result.patch_gain.value:.2f} times ("
-    assert (result.programs()["train.patch"] or "").startswith(f"# {said}")
+    assert (programs(result)["train.patch"] or "").startswith(f"# {said}")
     assert any(said in each for each in result.reasons)
     assert said in result.report()
 
@@ -91,7 +92,7 @@ def test_a_patch_that_gains_nothing_or_does_not_train_is_not_delivered(
     assert result.config.steps_per_execution == 8
     assert not result.patch
     assert why in result.why_no_patch
-    assert result.programs()["train.patch"] is None
+    assert programs(result)["train.patch"] is None
 
 
 @pytest.mark.parametrize(
@@ -108,5 +109,5 @@ def test_a_patch_whose_gain_is_not_known_says_so(
 ) -> None:
     result = tuned(tuner, Patched(2_000.0, jumps_after), **options)
     assert result.patch_gain is None
-    assert (result.programs()["train.patch"] or "").startswith(f"# {said}")
+    assert (programs(result)["train.patch"] or "").startswith(f"# {said}")
     assert any(said in each for each in result.reasons)

@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.tunings import FILES
+from autotune.api.http.tunings import MEDIA_TYPES
 from autotune.api.identity import Scope
 from autotune.api.store.database import Database
 from autotune.config import Configuration
 from autotune.result import Result
+from autotune.result.files import PROGRAMS
 from autotune.trial import Trial
 from autotune.wire.jobs import Job
 
@@ -48,13 +49,13 @@ def test_what_starts_a_gang_is_what_a_search_saves(
     job, folder = conclude(found), found.save(tmp_path)
     program = client.get(f"/v1/tunings/{job.id}/script")
     assert program.content == (folder / "train.py").read_bytes()
-    for part, (name, media_type) in FILES.items():
+    for part, (name, *_) in PROGRAMS.items():
         answer = client.get(f"/v1/tunings/{job.id}/script", params={"part": part})
         if not (folder / name).exists():  # A module that this program does not import.
             assert answer.status_code == 404
             continue
         assert answer.content == (folder / name).read_bytes()
-        assert answer.headers["content-type"].partition(";")[0] == media_type
+        assert answer.headers["content-type"].partition(";")[0] == MEDIA_TYPES[Path(name).suffix]
         assert f'filename="{name}"' in answer.headers["content-disposition"]
 
 
