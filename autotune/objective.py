@@ -52,6 +52,13 @@ class Objective:
     """What a better configuration is, as in `1.3 times as cheap`."""
     direction: Direction = "maximize"
     batches: Batches
+    by_device: bool = False
+    """Whether every second counts for each device that is paid for."""
+
+    @property
+    def shown_anyway(self) -> bool:
+        """Whether its figure is the examples per second, which every face shows."""
+        return self.title == "throughput"
 
     def value(
         self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
@@ -62,16 +69,19 @@ class Objective:
         of their interval. So a batch is preferred only where that pays in spite of what is not
         known; None where nothing is.
         """
-        if self.batches is Batches.ALIKE or facts.learning is None:
-            return rate  # Or nobody has said which batch is the user's own.
-        needed = predicted_examples(
-            facts.learning, weighed_batch(configuration, facts.learning.batch)
-        )
-        return None if needed is None else rate / needed.examples.high
+        # Without `learning` nobody has said which batch is the user's own.
+        if self.batches is not Batches.ALIKE and facts.learning is not None:
+            batch = weighed_batch(configuration, facts.learning.batch)
+            if (needed := predicted_examples(facts.learning, batch)) is None:
+                return None
+            rate /= needed.examples.high
+        if not self.by_device:
+            return rate
+        return devices(configuration, machine) * (facts.examples or EPOCH) / rate / 3600
 
     def paid(self, configuration: Configuration, machine: Machine) -> int:
         """Return for how many devices each second counts: of a run, and of a training."""
-        return 1
+        return devices(configuration, machine) if self.by_device else 1
 
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
@@ -80,21 +90,6 @@ class Objective:
     def turned(self, figure: float) -> float:
         """Return a figure as a score, of which more is better, or a score as a figure."""
         return figure if self.direction == "maximize" else 1 / figure
-
-
-class Cost(Objective):
-    """Device hours for as much progress as an epoch at the user's own batch makes."""
-
-    def value(
-        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
-    ) -> float | None:
-        made = super().value(configuration, rate, facts, machine)
-        paid = self.paid(configuration, machine)
-        return made and paid * (facts.examples or EPOCH) / made / 3600
-
-    def paid(self, configuration: Configuration, machine: Machine) -> int:
-        """Return the devices that are paid for."""
-        return devices(configuration, machine)
 
 
 def devices(configuration: Configuration, machine: Machine) -> int:
@@ -107,13 +102,14 @@ def devices(configuration: Configuration, machine: Machine) -> int:
 MAX_THROUGHPUT = Objective(
     name="max_throughput", title="throughput", adjective="fast", batches=Batches.ALIKE
 )
-COST = Cost(
+COST = Objective(
     name="cost",
     title="cost per epoch",
     unit="device hours",
     adjective="cheap",
     direction="minimize",
     batches=Batches.WEIGHED,
+    by_device=True,
 )
 OBJECTIVES = {
     each.name: each

@@ -66,11 +66,12 @@ def cost_lines(result: ResultData) -> Iterator[str]:
         many = result.facts.how_many if result.facts.examples else f"{EPOCH:,} examples"
         yield f"An epoch of {many} costs {costs}: {hours:.3g} device hours at {price:g} each."
     best, own = result.answer.entry(result.answer.several), result.answer.own
-    if best is None or (price is None and result.objective != COST.name):
+    by_device = result.scorer.objective.by_device
+    if best is None or (price is None and not by_device):
         return
     ratio = best.ratio.value
     more = devices(best.configuration, result.machine) / devices(own, result.machine)
-    faster = ratio * more if result.objective == COST.name else ratio
+    faster = ratio * more if by_device else ratio
     if more != 1:
         yield (
             f"{title(best.configuration)} takes {1 / faster:.2f} times the time of your own "

@@ -18,7 +18,7 @@ from autotune.checks.breakdown import LIMITS
 from autotune.engine.load import remark
 from autotune.engine.memory import SHARE
 from autotune.face import for_face
-from autotune.objective import MAX_THROUGHPUT, objective_named
+from autotune.objective import objective_named
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome
 from autotune.result.batches import learning_lines
@@ -93,7 +93,7 @@ def _eager(result: ResultData) -> Iterator[str]:
 def _objective(result: ResultData) -> Iterator[str]:
     """Yield the value of the objective, unless it is the throughput, which is shown anyway."""
     found, objective = result.answer.value, objective_named(result.objective)
-    if found and objective.title != MAX_THROUGHPUT.title:
+    if found and not objective.shown_anyway:
         value, low, high = map(objective.short, (found.value, found.low, found.high))
         yield (
             f"The {objective.title} of the recommended configuration is {value} ({low} to {high})."

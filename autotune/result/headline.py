@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from autotune.answer import Ended, Further, Verdict
 from autotune.length import Source
-from autotune.objective import COST, devices
+from autotune.objective import devices
 from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
 from autotune.result.data import ResultData
@@ -29,7 +29,7 @@ def headline(result: ResultData) -> str:
         return f"How long the training takes is not known, {searched}."
     verb = "takes" if answer.base else "is expected to take"
     times = f"{most}{_time(new.value)} instead of {_time(own.value)}"
-    if result.objective == COST.name:
+    if result.scorer.objective.by_device:
         paid = (devices(each, result.machine) for each in (answer.recommended, answer.own))
         costs = [_cost(result, n * time.value) for n, time in zip(paid, (new, own), strict=True)]
         unit = "" if result.options.price else " device hours"
@@ -91,7 +91,7 @@ def _going_on(result: ResultData) -> Iterator[str]:
 
 
 def _saving(result: ResultData, further: Further) -> str:
-    if result.objective != COST.name:
+    if not result.scorer.objective.by_device:
         return _time(further.saves)
     return _cost(result, further.saves) + ("" if result.options.price else " device hours")
 

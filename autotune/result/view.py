@@ -13,7 +13,7 @@ from typing import NamedTuple
 from autotune.answer import Answer, Entry, Further, Verdict
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
-from autotune.objective import MAX_THROUGHPUT, objective_named
+from autotune.objective import objective_named
 from autotune.plan import Plan
 from autotune.program import epochs_of
 from autotune.reason import Outcome
@@ -290,8 +290,7 @@ class ResultView:
         took = f"{plural(len(result.trials), 'trial')} in {roughly(result.seconds)}"
         text = f"{took}: {self.outcomes}; ± and ranges are 95% intervals."
         objective = objective_named(result.objective)
-        whole = objective.title == MAX_THROUGHPUT.title
-        return text if whole else f"{text} Ratios are of {objective.title}."
+        return text if objective.shown_anyway else f"{text} Ratios are of {objective.title}."
 
     def next_steps(
         self, files: Mapping[str, Path], folder: Path, *, fetched: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from autotune.answer import Further
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.objective import COST, OBJECTIVES, Scorer, devices
+from autotune.options import SearchOptions
 from autotune.result import Result, Verdict
 from tests.engines.fake import FAKE_FACTS, FakeEngine, fake_machine
 
@@ -95,3 +97,9 @@ def test_an_epoch_of_unknown_length_has_a_cost_too() -> None:
     scorer = Scorer(objective=COST, facts=facts, machine=GPUS)
     score = scorer.of_rate(PAIR, 1000.0)
     assert 1 / score == pytest.approx(2 * 1_000_000 / 1000 / 3600)
+
+
+def test_the_help_and_the_page_name_every_objective() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "learning.md").read_text("utf-8")
+    told = SearchOptions.model_fields["objective"].description or ""
+    assert [name for name in OBJECTIVES if name not in told or f"`{name}`" not in page] == []
