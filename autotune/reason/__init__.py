@@ -6,7 +6,9 @@ Decisions read these values. `sentences.toml` has a sentence for each kind.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
+
+from pydantic import model_validator
 
 from autotune.value import Scalar, Value
 
@@ -99,10 +101,21 @@ class ReasonKind(StrEnum):
     """It was not run again, because the search's process died `deaths` times while running it."""
 
 
-class PlainReason(Value, extra="allow"):
-    """A reason without a class of its own: its kind, and figures and names by their words."""
+class PlainReason(Value, extra="ignore"):
+    """A reason without a class of its own."""
 
     kind: ReasonKind
+    figures: tuple[tuple[str, Scalar], ...] = ()
+    """Figures and names by the words that stand for them in the sentence; also arguments."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _take(cls, given: Any) -> Any:
+        """Take each figure as an argument of its own, as stored results have them too."""
+        if not isinstance(given, dict) or "figures" in given:
+            return given
+        figures = tuple((name, each) for name, each in given.items() if name != "kind")
+        return {"kind": given.get("kind"), "figures": figures}
 
 
 class BudgetEnded(Value):

@@ -16,6 +16,7 @@ from autotune.reason import (
     Killed,
     KnownError,
     Phase,
+    PlainReason,
     Reason,
     Rule,
     RuleKind,
@@ -37,7 +38,7 @@ OBSTACLES = _TABLE["obstacles"]
 
 def reason_text(reason: Reason) -> str:
     """Return a reason in words: the sentence of its kind, with its data and what is made of it."""
-    data = dict(reason)
+    data = dict(reason.figures if isinstance(reason, PlainReason) else reason)
     process, where = data.get("process"), data.get("where")
     made = {
         "of": f"{process}: " if process else "",

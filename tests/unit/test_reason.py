@@ -81,8 +81,16 @@ def test_every_kind_has_a_sentence_and_survives_its_json(kind: str) -> None:
     text = reason_text(reason)
     assert len(text.split()) > 1
     assert "{" not in text
-    assert ADAPTER.validate_json(ADAPTER.dump_json(reason)) == reason
+    kept = ADAPTER.dump_json(reason)
+    assert ADAPTER.validate_json(kept) == ADAPTER.validate_json(kept, extra="ignore") == reason
     assert all(reason_text(KnownError(cause=cause)).endswith(".") for cause in Cause)
+
+
+def test_a_reason_of_an_earlier_version_is_read() -> None:
+    """Its figures stood beside its kind."""
+    kept = ADAPTER.validate_python({"kind": "slower", "most": 0.5}, extra="ignore")
+    assert kept == PlainReason(kind=ReasonKind.SLOWER, most=0.5)
+    assert reason_text(kept) == "reaches at most 50% of what one device does"
 
 
 @pytest.mark.parametrize("kind", list(RuleKind))
