@@ -81,7 +81,6 @@ class Axis:
         short: The wording in tables and programs, with `{name}`, `{value}` and a plural's `{s}`;
             empty where the head of the text says it (`Mirrored x2, batch 2x64`).
         memory: How the memory that a training needs moves with the value.
-        allreduce_time: How the time of a step that only exchanges gradients moves with it.
         gain: What a doubling is expected to add to log(throughput), before anything ran; of a
             placement where its replicas share the cores of a machine.
         effect: Size of what the axis does to log(throughput): its median, and the standard
@@ -99,7 +98,6 @@ class Axis:
     line: Line | None = None
     short: str = "{name} {value}"
     memory: Trend = Trend.UNKNOWN
-    allreduce_time: Trend = Trend.UNKNOWN
     gain: float = 0.0
     effect: tuple[float, float] = (0.03, 1.3)
     speed_only: bool = False

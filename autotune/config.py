@@ -26,7 +26,7 @@ Cache = Literal["off", "memory", "file"]
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
 _step = partial(Axis, role=AxisRole.STEP)
-_input = partial(Axis, role=AxisRole.INPUT, allreduce_time=Trend.NONE)
+_input = partial(Axis, role=AxisRole.INPUT)
 """How examples are read leaves the exchange of gradients as it is."""
 
 
@@ -54,7 +54,6 @@ class Configuration(Described):
         _step(
             short="",
             memory=Trend.GROWS,
-            allreduce_time=Trend.NONE,
             gain=0.2,
             effect=(0.15, 1.1),
             speed_only=True,
@@ -71,7 +70,6 @@ class Configuration(Described):
             role=AxisRole.PLACEMENT,
             short="shard {value}",
             memory=Trend.NONE,
-            allreduce_time=Trend.NONE,
             matters=lambda c: c.workers > 1,
         ),
     ] = "auto"
@@ -82,7 +80,6 @@ class Configuration(Described):
         _step(
             short="{value} steps/call",
             memory=Trend.NONE,
-            allreduce_time=Trend.NONE,
             gain=0.04,
             effect=(0.06, 1.2),
             speed_only=True,
@@ -155,7 +152,7 @@ class Configuration(Described):
         ),
     ] = 0
     """Intra-op threads of each process; 0 uses all cores."""
-    xla: Annotated[bool, _step(effect=(0.1, 1.0), short="XLA", allreduce_time=Trend.NONE)] = False
+    xla: Annotated[bool, _step(effect=(0.1, 1.0), short="XLA")] = False
     """Whether the training step is compiled with XLA (jit_compile)."""
     run_eagerly: Annotated[
         bool,
@@ -163,7 +160,6 @@ class Configuration(Described):
             effect=(0.5, 0.7),
             short="eager",
             memory=Trend.NONE,
-            allreduce_time=Trend.NONE,
             where=lambda facts: facts.eager,
         ),
     ] = False
@@ -175,7 +171,6 @@ class Configuration(Described):
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),
             short="{value}",
-            allreduce_time=Trend.NONE,
         ),
     ] = "float32"
     """The Keras dtype policy; any other than float32 changes the results."""

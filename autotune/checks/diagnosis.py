@@ -6,7 +6,8 @@ of the gradients adds, g >= 1 for what they take from each other on shared cores
 that is less than the step of one device with all P b examples, a + c P b: from the batch
 b = x / (c (P - g)) on. With larger batches more of the exchange may hide behind the computing, so
 it may pay earlier. On machines of their own g is one, and x is a latency and the bytes that a ring
-moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the bandwidth.
+moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the bandwidth. The latency
+is taken to be the exchange that was measured: a network adds its bytes to that.
 
 A step on more hosts than were measured: where each of n hosts computes as long as one alone, it
 takes that and x(n) = a (n - 1) + b (n - 1) / n for a ring's exchange: a for a neighbour more,
@@ -89,8 +90,8 @@ def break_even(
 ) -> BreakEven | None:
     """Return where a distributed configuration would begin to pay; None if the timings do not tell.
 
-    The bytes of gradients are what a replica gives to be added up in a step, 0 if that is unknown;
-    the noise is that between runs, and the intervals follow from it.
+    The bytes of gradients are those that a replica gives to be added up in a step; without them no
+    bandwidth is returned. The intervals follow from the noise between runs.
     """
     if not {*NEEDED} <= seconds.keys():
         return None
@@ -102,7 +103,7 @@ def break_even(
         configuration=configuration,
         batch=batch if batch and batch.value <= farthest else None,
         farthest=farthest,
-        bandwidth=_bandwidth(configuration, draws, gradient_bytes),
+        bandwidth=_bandwidth(configuration, draws, added, gradient_bytes),
     )
 
 
@@ -110,8 +111,7 @@ def _possible_timings(seconds: Seconds, noise: Noise) -> Draws:
     random = np.random.default_rng(0)
     return {
         each: seconds[each] * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd)
-        for each in (*NEEDED, Experiment.LATENCY)
-        if each in seconds
+        for each in NEEDED
     }
 
 
@@ -131,12 +131,13 @@ def _saved(configuration: Configuration, draws: Draws) -> np.ndarray:
     return saved
 
 
-def _bandwidth(configuration: Configuration, draws: Draws, size: int) -> Interval | None:
-    latency = draws.get(Experiment.LATENCY)
-    if latency is None or not size:
+def _bandwidth(
+    configuration: Configuration, draws: Draws, added: np.ndarray, size: int
+) -> Interval | None:
+    if not size or not configuration.replicas_per_worker == 1 < configuration.workers:
         return None
     replicas, each = configuration.replicas, _per_example(configuration, draws)
-    spare = each * configuration.per_replica_batch * (replicas - 1) - latency
+    spare = each * configuration.per_replica_batch * (replicas - 1) - added
     return _interval(_ratio(np.full(DRAWS, 2 * _share(replicas) * size), spare))
 
 

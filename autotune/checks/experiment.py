@@ -18,7 +18,6 @@ from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.strategies import strategy
 from autotune.value import Value
-from autotune.workload import WorkloadFacts
 
 MANY_STEPS = 8
 """Steps in a call, against one, to tell what a call takes."""
@@ -39,8 +38,6 @@ class Experiment(StrEnum):
     """As `HELD`, by one replica that has the machine to itself."""
     HALF = "half"
     """As `HELD`, by one replica alone with half of its batch."""
-    LATENCY = "latency"
-    """Nothing but the strategy's own work and the exchange of a single number."""
 
 
 Seconds = Mapping[Experiment, float]
@@ -57,8 +54,6 @@ class Variant(Value):
     """Whether every step takes the same batch, held in memory."""
     exchanges: bool = True
     """Whether its replicas exchange their gradients."""
-    only_bytes: int | None = None
-    """Bytes of gradients to exchange without any training; None: the workload is trained."""
 
 
 def telling(configuration: Configuration) -> tuple[Experiment, ...]:
@@ -70,17 +65,10 @@ def telling(configuration: Configuration) -> tuple[Experiment, ...]:
     return (Experiment.STEP, Experiment.HELD, *apart, Experiment.ALONE)
 
 
-def further(configuration: Configuration, facts: WorkloadFacts) -> tuple[Experiment, ...]:
+def further(configuration: Configuration) -> tuple[Experiment, ...]:
     """Return the experiments that tell more, the most telling first."""
-    if not configuration.distributed:
-        return (Experiment.CALLS, Experiment.HALF)
-    if strategy(configuration.strategy).asynchronous:
-        return (Experiment.HALF,)
-    # The bytes that a network has to move are known of dense gradients alone.
-    known = facts.dense_gradient_bytes >= facts.gradient_bytes
-    spread = configuration.replicas_per_worker == 1 < configuration.workers
-    latency = (Experiment.LATENCY,) if known and spread else ()
-    return (Experiment.HALF, *latency)
+    half = (Experiment.HALF,)
+    return half if configuration.distributed else (Experiment.CALLS, *half)
 
 
 def variant(configuration: Configuration, experiment: Experiment) -> Variant | None:
@@ -91,8 +79,6 @@ def variant(configuration: Configuration, experiment: Experiment) -> Variant | N
             return Variant(configuration=configuration, held=False)
         case Experiment.APART:
             return Variant(configuration=configuration, exchanges=False)
-        case Experiment.LATENCY:
-            return Variant(configuration=configuration, only_bytes=0)
         case Experiment.CALLS:
             steps = MANY_STEPS if configuration.steps_per_execution == 1 else 1
             configuration = configuration.but(steps_per_execution=steps)

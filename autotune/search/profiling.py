@@ -20,14 +20,15 @@ from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
+from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.search.allreduce import seconds_of_step
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.savings import BESIDE
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, unpaired_ratio
+from autotune.stats.windows import read, steady_from
 from autotune.strategies import strategy
 from autotune.text import times
 from autotune.trial import BROKEN, Trial
@@ -128,6 +129,14 @@ def _score(
     return mean_rate([score], noise) if score else None
 
 
+def seconds_of_step(result: RunResult) -> float | None:
+    """Return what a step took once it was steady; None if it was not measured."""
+    start = steady_from(result.windows)
+    if result.outcome is not Outcome.MEASURED or start is None:
+        return None
+    return 1 / read(result.windows[start:]).steps_per_second
+
+
 @dataclass
 class Profiler:
     """Finds out where the time of a step goes."""
@@ -148,11 +157,10 @@ class Profiler:
 
     def _made(self, compared: Sequence[Configuration]) -> Mapping[Configuration, Seconds]:
         """Make every experiment once, as far as the time goes, the most telling first."""
-        facts = self.runner.subject.facts
         made: dict[Configuration, dict[Experiment, float]] = {each: {} for each in compared}
         timed: dict[Variant, float | None] = {}
         first = [(each, one) for each in compared for one in telling(each)]
-        later = [(each, one) for each in compared for one in further(each, facts)]
+        later = [(each, one) for each in compared for one in further(each)]
         for configuration, experiment in first + later:
             what = variant(configuration, experiment)
             # Without the step itself there is nothing to compare with.
@@ -168,8 +176,11 @@ class Profiler:
     def _diagnosis(self, found: Mapping[Configuration, Seconds]) -> Diagnosis:
         noise, facts = self.noise, self.runner.subject.facts
         one, *challenger = (self._taken_apart(each, s) for each, s in found.items())
+        # The bytes that a network has to move are known of dense gradients alone.
+        dense = facts.dense_gradient_bytes
+        size = dense if dense >= facts.gradient_bytes else 0
         even = [
-            break_even(each, seconds, gradient_bytes=facts.dense_gradient_bytes, noise=noise)
+            break_even(each, seconds, gradient_bytes=size, noise=noise)
             for each, seconds in [*found.items()][1:]
         ]
         return Diagnosis(
@@ -251,8 +262,6 @@ class Profiler:
         configuration, history = what.configuration, self.runner.history
         if history.costs.seconds(configuration) > self.budget.left:
             return None
-        if what.only_bytes is not None:
-            return self.runner.allreduce_seconds(configuration, what.only_bytes)
         # One that needs no more memory had too little.
         if history.ruled_out.too_large(configuration):
             return None

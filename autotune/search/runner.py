@@ -27,7 +27,6 @@ from autotune.engine.tasks.train import (
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.search.allreduce import allreduce_request, seconds_of_step
 from autotune.search.costs import REFERENCE_RUNS, expected_start
 from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
@@ -134,15 +133,6 @@ class Runner:
 
     def notify(self, text: str) -> None:
         self.observer(Notice(text=text))
-
-    def allreduce_seconds(self, configuration: Configuration, gradient_bytes: int) -> float | None:
-        """Return the seconds in which its replicas exchange gradients; None if not measured."""
-        replicas = configuration.replicas
-        self.observer(Preparing(what=f"Timing the all-reduce between {replicas} replicas"))
-        with tempfile.TemporaryDirectory() as folder:
-            path, limits = Path(folder) / "exchange", self._limits(configuration)
-            request = allreduce_request(configuration, self.subject, path, gradient_bytes, limits)
-            return seconds_of_step(self.engine.execute(request, self._plain_watch()))
 
     def without_trial(
         self, configuration: Configuration, *, held: bool, exchanges: bool = True

@@ -93,8 +93,8 @@ def interrupt(_: Sequence[Window]) -> Stop | None:
 
 
 PROBE = Workload(
-    model=Factory(name="model_fn", module="autotune.exchange", arguments=(("numbers", 1000),)),
-    dataset=Factory(name="dataset_fn", module="autotune.exchange"),
+    model=Factory(name="model_fn", module="tests.engines.probe", arguments=(("numbers", 1000),)),
+    dataset=Factory(name="dataset_fn", module="tests.engines.probe"),
 )
 """Factories that fulfil their contract."""
 BROKEN = PROBE.model_copy(update={"model": Factory(name="nosuch_fn", module="nosuch_module")})

@@ -15,7 +15,7 @@ from autotune.checks.experiment import telling, variant
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
-from autotune.search.allreduce import seconds_of_step
+from autotune.search.profiling import seconds_of_step
 from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.stopping import Budget

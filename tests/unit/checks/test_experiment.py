@@ -7,7 +7,6 @@ import pytest
 from autotune.checks.experiment import Experiment, Timings, further, telling, variant
 from autotune.config import Configuration
 from autotune.stats.intervals import EXPECTED, Noise
-from autotune.workload import WorkloadFacts
 
 WORKERS = Configuration(
     strategy="multi_worker_mirrored",
@@ -18,8 +17,6 @@ WORKERS = Configuration(
     steps_per_execution=8,
     intra_op_parallelism_threads=1,
 )
-FACTS = WorkloadFacts(gradient_bytes=4_000, dense_gradient_bytes=4_000)
-MIRRORED = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 
 STEP, HELD = Experiment.STEP, Experiment.HELD
 INPUT = {STEP: 1, HELD: -1}
@@ -43,18 +40,13 @@ def test_calls_are_compared_with_another_number_of_steps(given: int, other: int)
 
 
 def test_only_what_there_is_is_asked_for() -> None:
-    assert Experiment.LATENCY in further(WORKERS, FACTS)
-    assert Experiment.LATENCY not in further(MIRRORED, FACTS)
-    assert Experiment.LATENCY not in further(WORKERS.on_one_device(), FACTS)
-    assert Experiment.LATENCY not in further(WORKERS.but(replicas_per_worker=2), FACTS)
-    sparse = WorkloadFacts(gradient_bytes=1_000_000, dense_gradient_bytes=1_000)
-    assert Experiment.LATENCY not in further(WORKERS, sparse)
+    assert Experiment.CALLS in further(WORKERS.on_one_device())
+    assert Experiment.CALLS not in further(WORKERS)
     assert Experiment.APART in telling(WORKERS)
     served = Configuration(
         strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
     )
-    asked = {*telling(served), *further(served, FACTS)}
-    assert asked.isdisjoint({Experiment.APART, Experiment.LATENCY})
+    assert Experiment.APART not in {*telling(served), *further(served)}
 
 
 def test_a_share_takes_all_its_terms() -> None:
