@@ -45,7 +45,6 @@ _PUBLIC = {
     "autotune.result": "Result SavedConfiguration load_configuration",
     "autotune.result.data": "Unsaved",
     "autotune.space": "Limit Space",
-    "autotune.space.origin": "Origin",
     "autotune.stats.gradients": "Learning",
     "autotune.stats.intervals": "Interval",
     "autotune.trial": "Stage Trial",

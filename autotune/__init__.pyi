@@ -55,7 +55,6 @@ from autotune.result import (
 )
 from autotune.result.data import Unsaved as Unsaved
 from autotune.space import Limit as Limit, Space as Space
-from autotune.space.origin import Origin as Origin
 from autotune.stats.gradients import Learning as Learning
 from autotune.stats.intervals import Interval as Interval
 from autotune.trial import Stage as Stage, Trial as Trial

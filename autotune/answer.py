@@ -8,7 +8,6 @@ from autotune.config import Configuration
 from autotune.engine.load import Load
 from autotune.length import Length
 from autotune.reason import Outcome, Rule
-from autotune.space.origin import Origin
 from autotune.stats.intervals import Interval
 from autotune.value import Value
 
@@ -90,8 +89,6 @@ class Entry(Value):
     """Score of an example per second."""
     outcome: Outcome
     runs: int
-    origins: tuple[Origin, ...] = ()
-    """Who would have trained so without a search."""
     not_taken: NotTaken | None = None
     """Why it is not recommended, where its ratio is higher than that of what is."""
 

@@ -80,7 +80,8 @@ class Result(ResultData):
         trials = parsed(folder / TRIALS, _lines, WRITTEN)
         fields = kept if isinstance(kept, dict) else {}
         try:
-            return cls.model_validate_json(json.dumps({**fields, "trials": trials}))
+            # An earlier version may have kept more.
+            return cls.model_validate_json(json.dumps({**fields, "trials": trials}), extra="ignore")
         except ValidationError as exc:
             raise ConfigurationError(
                 f"{folder / RESULT} is no saved result: {first_mistake(exc)}.",

@@ -181,7 +181,7 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
     facts = path.parent / str(given["result"])
     kept = parsed(facts, json.loads, f"Keep it where `result` in {path} says, or search again.")
     try:
-        saved = SavedConfiguration.model_validate(_fields_of(kept))
+        saved = SavedConfiguration.model_validate(kept, extra="ignore")
         configuration = _configuration(given["configuration"])
     except ValidationError as exc:
         raise ConfigurationError(
@@ -235,12 +235,6 @@ def parsed(path: Path, parse: Callable[[str], Any], next_step: str) -> Any:
     except (yaml.YAMLError, ValueError) as exc:
         text = " ".join(str(exc).split())
         raise ConfigurationError(f"{path} cannot be parsed: {text}.", next_step) from exc
-
-
-def _fields_of(kept: Any) -> Any:
-    """Return what a result.json holds of a saved configuration."""
-    names = SavedConfiguration.model_fields
-    return {n: kept[n] for n in names if n in kept} if isinstance(kept, dict) else kept
 
 
 def _configuration(given: Any) -> Configuration:

@@ -76,7 +76,7 @@ class Compared(NamedTuple):
         lines = [
             (
                 (row.outcome, row.rate, row.ratio),
-                row.name + _noted(row.whose, row.not_taken),
+                row.name + _noted("your own" if row.own else "", row.not_taken),
                 "bold" if row.chosen else "",
             )
             for row in self.rows

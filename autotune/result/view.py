@@ -22,7 +22,6 @@ from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, explanations
 from autotune.result.headline import headline, own_title, verdict_sentences
 from autotune.result.saved import folder_of_search
-from autotune.space.origin import Origin
 from autotune.strategies import in_short
 from autotune.text import (
     at_least,
@@ -40,10 +39,6 @@ from autotune.trial import Stage, Trial
 MOST_ROWS = 3
 """Rows of a table, where only the best are shown."""
 TIMES = "\N{MULTIPLICATION SIGN}"
-WHOSE = {
-    Origin.SCRIPT: "as the script by itself",
-    Origin.AUTO_STRATEGY: "as AutoStrategy would",
-}
 PHASES: Mapping[Stage, str] = {
     Stage.BASELINE: "Searching for the best settings on one device",
     Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
@@ -109,8 +104,6 @@ class Row(NamedTuple):
     leader: bool
     """Whether it is the best on one device, or the best on several."""
     name: str
-    whose: str
-    """Whose settings these are without a search; empty for nobody's."""
     outcome: str
     rate: str
     ratio: str
@@ -122,7 +115,7 @@ class Row(NamedTuple):
     @property
     def compared(self) -> bool:
         """Whether the answer is about it, or others are compared with it."""
-        return self.chosen or self.own or self.leader or bool(self.whose or self.not_taken)
+        return self.chosen or self.own or self.leader or bool(self.not_taken)
 
 
 def rows_of(answer: Answer) -> list[Row]:
@@ -133,8 +126,6 @@ def rows_of(answer: Answer) -> list[Row]:
 def _row(entry: Entry, answer: Answer) -> Row:
     configuration = entry.configuration
     own, chosen = configuration == answer.own, configuration == answer.recommended
-    origins = (each for each in entry.origins if not own or each is not Origin.SCRIPT)
-    whose = ", ".join([*(["your own"] if own else []), *(WHOSE[each] for each in origins)])
     measured = entry.outcome is Outcome.MEASURED
     ended = "" if measured else str(entry.outcome)
     runs = plural(entry.runs, "run") if entry.runs > 1 else ""
@@ -145,13 +136,12 @@ def _row(entry: Entry, answer: Answer) -> Row:
         own=own,
         leader=configuration in (answer.one_device, answer.several),
         name=in_short(configuration),
-        whose=whose,
         outcome="recommended"
         if chosen
         else ended or ("repeated" if entry.runs > 1 else "run once"),
         rate=rate_with_error(entry.examples_per_second),
         ratio=expected(share(entry.ratio), answer),
-        note=", ".join(filter(None, (runs, ended, whose, not_taken))),
+        note=", ".join(filter(None, (runs, ended, "your own" if own else "", not_taken))),
         not_taken=not_taken,
     )
 

@@ -18,7 +18,6 @@ from autotune.search.kernel import Matrix
 from autotune.search.runner import Runner
 from autotune.search.savings import SURE
 from autotune.space import ONE_DEVICE, Candidates, why_alone
-from autotune.space.origin import choices, origins
 from autotune.stats.intervals import SDS, Interval, around
 from autotune.trial import SHOWN, Trial, counting, sustained
 
@@ -101,7 +100,6 @@ class Answering:
     def _entries(self, found: Evidence, trials: list[Trial]) -> Iterator[Entry]:
         """Yield all that has shown a speed, the highest ratio first."""
         subject, history = self.runner.subject, self.runner.history
-        chosen_by = choices(subject.machine, subject.facts)
         shown = {t.configuration for t in trials if t.configuration in found.logs}
         ratios = {c: self._ratio(found, c) for c in shown}
         # The recommended one goes before its equals.
@@ -118,7 +116,6 @@ class Answering:
                 score_per_example=math.exp(subject.scorer.log_offset(c)),
                 outcome=outcome,
                 runs=len(runs),
-                origins=origins(c, chosen_by),
                 not_taken=_why_not_taken(c, outcome, found) if above else None,
             )
 

@@ -12,7 +12,7 @@ import pytest
 from autotune.answer import Because, Ended, Further, Verdict
 from autotune.errors import ConfigurationError
 from autotune.length import Length, Source
-from autotune.result import Result
+from autotune.result import Result, load_configuration
 from autotune.text import roughly
 
 from .conftest import ALONE, RESULT, changed, make_trial
@@ -95,6 +95,17 @@ def test_what_more_search_would_save_is_told(ended: Ended, saves: float, told: s
 
 def test_no_probability_is_said_to_be_one() -> None:
     assert "(99% sure)" in saying(probability=1.0).summary
+
+
+def test_a_field_that_no_longer_exists_is_ignored(tmp_path: Path) -> None:
+    """In the result and below it; the saved configuration is read from the same file."""
+    folder = RESULT.save(tmp_path)
+    path = folder / "result.json"
+    kept = json.loads(path.read_text())
+    kept["answer"]["entries"][0]["origins"] = ["script"]
+    path.write_text(json.dumps({**kept, "gone": 1}))
+    assert Result.load(folder).answer == RESULT.answer
+    assert load_configuration(folder / "config.yaml").answer == RESULT.answer
 
 
 def test_a_result_of_an_earlier_version_is_refused_with_what_to_do(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from autotune.plan import AxisPlan, Plan
 from autotune.reason import Message, Outcome
 from autotune.result.files import written
 from autotune.result.terminal import plan_text, result_text
-from autotune.space.origin import Origin
 from autotune.workload import Factory, FitCall, FitFacts
 from tests.drawing import draw
 
@@ -160,17 +159,6 @@ def test_a_program_that_lacks_its_modules_says_so(tmp_path: Path) -> None:
     (tmp_path / "examples" / "lib").mkdir(parents=True)
     (tmp_path / "examples" / "lib" / "digits.py").touch()
     assert "train.py  # 10 epochs" in draw(result_text(found, folder), 300)
-
-
-def test_a_row_tells_who_would_have_trained_so() -> None:
-    """The script by its own strategy, and a fixed rule; the rest is the search's."""
-    first, *others = RESULT.answer.entries
-    row = first.model_copy(update={"origins": tuple(Origin)})
-    answer = RESULT.answer.model_copy(update={"entries": (row, *others)})
-    marked = RESULT.model_copy(update={"answer": answer})
-    told = "as the script by itself, as AutoStrategy would"
-    assert draw(result_text(marked, OUT), 160).count(f"({told})") == 1
-    assert told in marked.report()
 
 
 def test_it_says_what_is_searched_and_why_not_more(plan: Plan) -> None:
