@@ -15,6 +15,7 @@ from enum import StrEnum
 from statistics import fmean, median
 
 from autotune.checks.experiment import MANY_STEPS, Experiment, Seconds, Terms, Timings
+from autotune.checks.remedies import Advice, Tried
 from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.value import Value
@@ -94,6 +95,10 @@ class Breakdown(Value):
     """Share of a replica's own step that half a batch would take as well."""
     straggler: Straggler | None = None
     """The worker for which the others wait, if there is one."""
+    remedied: Tried | None = None
+    """What a remedy for its input has brought it, where one helped."""
+    advice: Advice | None = None
+    """The most promising remedy for its input that it does not have."""
 
     def share(self, part: Part) -> float:
         """Return the share of a part, zero if it was not measured apart."""

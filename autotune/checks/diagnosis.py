@@ -26,7 +26,6 @@ import numpy as np
 
 from autotune.checks.breakdown import Breakdown
 from autotune.checks.experiment import Experiment, Seconds
-from autotune.checks.remedies import Advice
 from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise
 from autotune.value import Value
@@ -81,8 +80,6 @@ class Diagnosis(Value):
     """None where the time did not suffice to find out."""
     predicted: tuple[Predicted, ...] = ()
     """Of the best distributed configuration on more hosts than there are, a worker on each."""
-    advice: tuple[Advice, ...] = ()
-    """What helps where a step waits for its input, the most promising first."""
 
 
 def break_even(

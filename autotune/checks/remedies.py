@@ -1,4 +1,4 @@
-"""What a step waits for its input, and what helps: the most promising first, and its measured gain.
+"""What helps a step that waits for its input: the most promising remedy, and its measured gain.
 
 A cache comes first, because from the second epoch on it leaves nothing of the work before it. More
 calls at a time and whole batches make the work of one process shorter; workers only divide it, and
@@ -7,20 +7,32 @@ only if each reads its own share.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes_of
-from autotune.reason import Rule, RuleKind
+from autotune.reason import RuleKind
 from autotune.space import Candidates
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
-_SIZES = (RuleKind.UNCOUNTED_CACHE, RuleKind.CACHE_TOO_LARGE, RuleKind.CACHE_BEYOND_DISK)
-_OWN = (RuleKind.OWN_CACHE, RuleKind.FROZEN_CACHE)
-_OF_CACHES = (RuleKind.UNREPEATABLE_CACHE, RuleKind.LATE_CACHE, *_OWN, *_SIZES)
+HELPS = 1.2
+"""A remedy that made the input so many times as fast helps."""
+_OF_CACHES = (
+    RuleKind.UNREPEATABLE_CACHE,
+    RuleKind.LATE_CACHE,
+    RuleKind.OWN_CACHE,
+    RuleKind.FROZEN_CACHE,
+    RuleKind.UNCOUNTED_CACHE,
+    RuleKind.CACHE_TOO_LARGE,
+    RuleKind.CACHE_BEYOND_DISK,
+)
+
+
+Trials = Mapping[Configuration, tuple[int, float]]
+"""A trial of each configuration that was measured: its number and its examples per second."""
 
 
 class Remedy(StrEnum):
@@ -47,13 +59,6 @@ class Obstacle(StrEnum):
     """Not by itself, within the budget."""
 
 
-class Rated(NamedTuple):
-    """What a configuration reached in the trial of a number."""
-
-    trial: int
-    examples_per_second: float
-
-
 class Tried(Value):
     """What a remedy did, in two trials that are alike otherwise."""
 
@@ -72,7 +77,7 @@ class Advice(Value):
 
     remedy: Remedy
     tried: Tried | None = None
-    why_not: Rule | Obstacle | None = None
+    why_not: Obstacle | None = None
     """None if it was measured."""
 
 
@@ -87,6 +92,9 @@ class _Need(NamedTuple):
     """The axes that may differ as well."""
     parameter: str = ""
     """The dataset factory has to declare it; empty if nothing."""
+
+    def taken(self, configuration: Configuration) -> bool:
+        return bool(self.axis) and configuration[self.axis] not in self.without
 
 
 _NEEDS = {
@@ -111,11 +119,6 @@ def read_whole(configuration: Configuration, facts: WorkloadFacts) -> bool:
     return policy == "data" or (policy == "auto" and not facts.file_shards)
 
 
-def undivided(configuration: Configuration, facts: WorkloadFacts) -> bool:
-    """Whether more replicas leave the work of each input pipeline as it is."""
-    return configuration.workers == 1 or read_whole(configuration, facts)
-
-
 def read_by_one(configuration: Configuration, facts: WorkloadFacts) -> int:
     """Return how many examples one pipeline reads for a step."""
     if read_whole(configuration, facts):
@@ -124,55 +127,64 @@ def read_by_one(configuration: Configuration, facts: WorkloadFacts) -> int:
 
 
 def advise(
-    facts: WorkloadFacts, found: Candidates, rates: Mapping[Configuration, Rated]
-) -> tuple[Advice, ...]:
-    """Return each remedy with what the trials tell of it, or why they tell nothing."""
-    advice = []
-    for each in (each for each in Remedy if _fits(each, facts)):
-        pairs = _pairs(each, rates)
-        tried = min(pairs, key=lambda pair: (len(pair.changed), -pair.factor), default=None)
-        why_not = None if tried else _why_not(each, facts, found)
-        advice.append(Advice(remedy=each, tried=tried, why_not=why_not))
-    return tuple(advice)
+    configuration: Configuration, facts: WorkloadFacts, found: Candidates, trials: Trials
+) -> tuple[Tried | None, Advice | None]:
+    """Return the best that a remedy of a configuration has brought, and the most promising other.
+
+    A remedy that two trials show to help comes before one that was not tried. One that was tried in
+    vain, or that a rule forbids, is no advice.
+    """
+    tried = {each: pair for each, need in _NEEDS.items() if (pair := _tried(need, trials))}
+    taken = {each for each, need in _NEEDS.items() if need.taken(configuration)}
+    helps = (each for each in tried if tried[each].factor >= HELPS)
+    ranked = sorted(helps, key=lambda each: -tried[each].factor)
+    gained = next((tried[each] for each in ranked if each in taken), None)
+    for each in ranked:
+        if each not in taken:
+            return gained, Advice(remedy=each, tried=tried[each])
+    # Of workers there may be one more.
+    known = (tried.keys() | taken) - (taken & {Remedy.WORKERS})
+    for each in Remedy:
+        if each not in known and _fits(each, facts, found):
+            return gained, Advice(remedy=each, why_not=_why_not(each, facts, found))
+    return gained, None
 
 
-def _fits(remedy: Remedy, facts: WorkloadFacts) -> bool:
-    meant = {
-        Remedy.PARALLEL_CALLS: not facts.py_dataset,
-        Remedy.DATASET_WORKERS: facts.py_dataset,
-        Remedy.VECTORIZED_MAP: not facts.batched,
-        Remedy.SOURCE: facts.fit is None,  # A script has no factory to be given its share.
-    }
-    return meant.get(remedy, True)
+def _fits(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> bool:
+    """Return whether a remedy means something for a workload, and nothing forbids it."""
+    match remedy:
+        case Remedy.CACHE:
+            return not any(each.rule.kind in _OF_CACHES for each in found.limits)
+        case Remedy.PARALLEL_CALLS:
+            return not facts.py_dataset
+        case Remedy.DATASET_WORKERS:
+            return facts.py_dataset
+        case Remedy.VECTORIZED_MAP:
+            return not facts.batched
+        case Remedy.SOURCE:  # A script has no factory to be given its share.
+            return facts.fit is None
+    return True
 
 
-def takes(configuration: Configuration, remedy: Remedy) -> bool:
-    need = _NEEDS[remedy]
-    return bool(need.axis) and configuration[need.axis] not in need.without
-
-
-def _pairs(remedy: Remedy, rates: Mapping[Configuration, Rated]) -> Iterator[Tried]:
-    need = _NEEDS[remedy]
-    for one in (each for each in rates if takes(each, remedy)):
-        for other in (each for each in rates if not takes(each, remedy)):
+def _tried(need: _Need, trials: Trials) -> Tried | None:
+    """Return what the two trials show that differ in least beside a remedy."""
+    pairs = []
+    for one in (each for each in trials if need.taken(each)):
+        for other in (each for each in trials if not need.taken(each)):
             theirs = other.values()
             changed = tuple((n, v) for n, v in one.values().items() if v != theirs.get(n))
             if {name for name, _ in changed} <= {need.axis, *need.beside}:
-                yield Tried(
-                    trial=rates[one].trial,
-                    against=rates[other].trial,
-                    changed=changed,
-                    factor=rates[one].examples_per_second / rates[other].examples_per_second,
-                )
+                (trial, rate), (against, before) = trials[one], trials[other]
+                factor = rate / before
+                pairs.append(Tried(trial=trial, against=against, changed=changed, factor=factor))
+    return min(pairs, key=lambda pair: (len(pair.changed), -pair.factor), default=None)
 
 
-def _why_not(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> Rule | Obstacle:
+def _why_not(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> Obstacle:
     need = _NEEDS[remedy]
     if remedy is Remedy.PARALLEL_CALLS and facts.python_input:
         return Obstacle.ONE_AT_A_TIME
     if need.parameter and need.parameter not in facts.dataset_takes:
         return Obstacle.UNDECLARED
-    if any(takes(each, remedy) for each in found.configurations):
-        return Obstacle.NOT_TRIED
-    rules: Sequence[Rule] = [each.rule for each in found.limits if each.rule.kind in _OF_CACHES]
-    return rules[0] if rules and remedy is Remedy.CACHE else Obstacle.NOT_IN_SPACE
+    tried = any(need.taken(each) for each in found.configurations)
+    return Obstacle.NOT_TRIED if tried else Obstacle.NOT_IN_SPACE

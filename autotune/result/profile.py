@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
 from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
-from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole, takes
-from autotune.config import Configuration, axis_of
-from autotune.reason import Rule
-from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES, rule_text
+from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole
+from autotune.config import axis_of
+from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES
 from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, title
 from autotune.text import sentence
@@ -17,8 +16,6 @@ from autotune.workload import WorkloadFacts
 
 LEAST_SHOWN = 0.02
 """A smaller share is left out of the sentence."""
-REMEDY_SHOWN = 1.2
-"""A remedy that made the input so many times as fast is shown."""
 WIDEST = 1.0
 """Of a part whose interval is wider than the step, nothing is known."""
 SEQUENTIAL = 0.6
@@ -31,7 +28,7 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
     """Yield what a profile shows: of each step in turn, and where distribution would pay."""
     for step in filter(None, (found.one_device, found.distributed)):
         if text := where_it_goes(step):
-            yield " ".join([text, *limits(step, facts, found.advice)])
+            yield " ".join([text, *limits(step, facts)])
     if found.break_even:
         yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
     if found.predicted:
@@ -50,12 +47,9 @@ def where_it_goes(found: Breakdown) -> str | None:
     return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
 
 
-def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()) -> Iterator[str]:
+def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
     """Yield a sentence for each thing that limits a step, with what helps against it."""
-    yield from _taken(found.configuration, advice)
-    if waits_for_input(found):
-        yield _input_limit(found, facts)
-        yield from _helps(found.configuration, facts, advice)
+    yield from _of_input(found, facts)
     if found.is_limit(Part.CALLBACKS):
         yield _callback_limit(found)
     if found.is_limit(Part.CALL):
@@ -66,12 +60,7 @@ def limits(found: Breakdown, facts: WorkloadFacts, advice: Sequence[Advice] = ()
         )
     if found.is_limit(Part.EXCHANGE):
         yield _exchange(found, facts)
-    left, served = found.unexplained, strategy(found.configuration.strategy).asynchronous
-    if served and left is not None and left.value >= LIMITS and left.low > 0:
-        yield (
-            "What the parameter servers take cannot be distinguished from what the workers take "
-            "from each other: without servers they would train nothing."
-        )
+    yield from _of_servers(found)
     if found.is_limit(Part.SHARING):
         yield (
             "The replicas slow each other down: they share the cores and memory of one machine, "
@@ -208,6 +197,24 @@ def _percent(share: Interval) -> str:
     return f"{share.value:.0%} ({share.low:.0%} to {share.high:.0%})"
 
 
+def _of_servers(found: Breakdown) -> Iterator[str]:
+    left, served = found.unexplained, strategy(found.configuration.strategy).asynchronous
+    if served and left is not None and left.value >= LIMITS and left.low > 0:
+        yield (
+            "What the parameter servers take cannot be distinguished from what the workers take "
+            "from each other: without servers they would train nothing."
+        )
+
+
+def _of_input(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
+    if found.remedied:
+        yield sentence(_measured(found.remedied))
+    if waits_for_input(found):
+        yield _input_limit(found, facts)
+        if found.advice:
+            yield f"Most promising: {_help(found.advice, facts)}."
+
+
 def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
     configuration, workers = found.configuration, found.configuration.workers
     each = found.milliseconds / read_by_one(configuration, facts)
@@ -224,29 +231,10 @@ def _input_limit(found: Breakdown, facts: WorkloadFacts) -> str:
     )
 
 
-def _taken(configuration: Configuration, advice: Sequence[Advice]) -> Iterator[str]:
-    for each in advice:
-        if each.tried and each.tried.factor >= REMEDY_SHOWN and takes(configuration, each.remedy):
-            yield sentence(_measured(each.tried))
-
-
-def _helps(
-    configuration: Configuration, facts: WorkloadFacts, advice: Sequence[Advice]
-) -> Iterator[str]:
-    left = [each for each in advice if not takes(configuration, each.remedy)]
-    if advice and takes(configuration, Remedy.WORKERS):
-        left.append(Advice(remedy=Remedy.WORKERS))  # One more than it has.
-    if left:
-        shown = [f"({number}) {_help(each, facts)}" for number, each in enumerate(left, start=1)]
-        yield f"What helps, the most promising first: {'; '.join(shown)}."
-
-
 def _help(advice: Advice, facts: WorkloadFacts) -> str:
     if advice.tried:
         return _measured(advice.tried)
     why = advice.why_not
-    if isinstance(why, Rule):
-        return f"{REMEDIES[advice.remedy]}, not tried: {rule_text(why)}"
     if why is Obstacle.UNDECLARED:
         return DECLARED_REMEDIES[advice.remedy]
     if why is Obstacle.ONE_AT_A_TIME:

@@ -15,7 +15,7 @@ from autotune.answer import Answer
 from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker
 from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_even, predict
 from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
-from autotune.checks.remedies import Rated, advise
+from autotune.checks.remedies import Trials, advise
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import BetweenEpochs
@@ -188,7 +188,6 @@ class Profiler:
             distributed=challenger[0] if challenger else None,
             break_even=even[0] if even else None,
             predicted=tuple(self._predicted(found)),
-            advice=advise(facts, self.candidates, self._rates()),
         )
 
     def _taken_apart(self, configuration: Configuration, seconds: Seconds) -> Breakdown:
@@ -202,7 +201,12 @@ class Profiler:
             otherwise=sum(steps) / len(steps),
             callbacks=callbacks[-1] if callbacks else (),
         )
-        return found.model_copy(update={"straggler": self._straggler(configuration, seconds)})
+        facts = self.runner.subject.facts
+        remedied, advice = advise(configuration, facts, self.candidates, self._rates())
+        straggler = self._straggler(configuration, seconds)
+        return found.model_copy(
+            update={"straggler": straggler, "remedied": remedied, "advice": advice}
+        )
 
     def _predicted(self, found: Mapping[Configuration, Seconds]) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""
@@ -210,7 +214,7 @@ class Profiler:
         worker_groups = {c: rated for c, rated in self._rates().items() if self._is_spread(c)}
         if not worker_groups:
             return []
-        best = max(worker_groups, key=lambda c: worker_groups[c].examples_per_second)
+        best = max(worker_groups, key=lambda c: worker_groups[c][1])
         hosts = range(2, len(subject.machine.hosts) + 1)
         runs = {n: self._steps(best.but(workers=n)) for n in hosts}
         alone = found.get(best, {}).get(Experiment.ALONE)
@@ -230,13 +234,12 @@ class Profiler:
         alone = configuration.replicas_per_worker == 1 < configuration.workers <= hosts
         return alone and not strategy(configuration.strategy).asynchronous
 
-    def _rates(self) -> dict[Configuration, Rated]:
-        """Return what each configuration reached in its first run that was measured."""
-        measured = [t for t in self.runner.history.trials if t.measured]
+    def _rates(self) -> Trials:
+        """Return the first trial of each configuration that was measured."""
         return {
-            t.configuration: Rated(t.number, t.examples_per_second)
-            for t in reversed(measured)
-            if t.examples_per_second
+            t.configuration: (t.number, t.examples_per_second)
+            for t in reversed(self.runner.history.trials)
+            if t.measured and t.examples_per_second
         }
 
     def _steps(self, configuration: Configuration) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.checks.remedies import Advice, Obstacle, Rated, Remedy, Tried, advise
+from autotune.checks.remedies import Advice, Obstacle, Remedy, Trials, Tried, advise
 from autotune.config import Configuration
 from autotune.reason import Rule, RuleKind
 from autotune.space import Candidates, Limit
@@ -16,21 +16,21 @@ PARALLEL = ALONE.but(num_parallel_calls=16)
 WORKERS = ALONE.but(strategy="multi_worker_mirrored", workers=2, shard_policy="data")
 SOURCE = WORKERS.but(shard_policy="source")
 EVERY = (ALONE, CACHED, PARALLEL, WORKERS, SOURCE)
-ALL = WorkloadFacts(dataset_takes=("num_parallel_calls", "input_context"))
+ALL = WorkloadFacts(dataset_takes=("num_parallel_calls", "input_context", "batch_size"))
+NO_CACHE = Rule(kind=RuleKind.UNREPEATABLE_CACHE, text="Map")
 
 
 def advice(
-    remedy: Remedy,
-    rates: dict[Configuration, Rated] | None = None,
+    configuration: Configuration = ALONE,
+    trials: Trials | None = None,
     *,
     facts: WorkloadFacts = ALL,
     configurations: tuple[Configuration, ...] = EVERY,
     rules: tuple[Rule, ...] = (),
-) -> Advice:
+) -> tuple[Tried | None, Advice | None]:
     limits = tuple(Limit(strategy="one_device", rule=each, configurations=1) for each in rules)
     found = Candidates(configurations=configurations, limits=limits)
-    [mine] = [each for each in advise(facts, found, rates or {}) if each.remedy is remedy]
-    return mine
+    return advise(configuration, facts, found, trials or {})
 
 
 @pytest.mark.parametrize(
@@ -45,72 +45,85 @@ def advice(
 def test_two_trials_tell_what_a_remedy_does(
     remedy: Remedy, one: Configuration, other: Configuration
 ) -> None:
-    rates = {other: Rated(2, 100.0), one: Rated(7, 250.0)}
-    found = advice(remedy, rates).tried
-    assert (found.trial, found.against, found.factor) == (7, 2, 2.5)
-    elsewhere = {other.but(steps_per_execution=8): Rated(2, 100.0), one: Rated(7, 250.0)}
-    assert advice(remedy, elsewhere) == Advice(remedy=remedy, why_not=Obstacle.NOT_TRIED)
+    """To the configuration without it, and to the one that has it; they differ in nothing else."""
+    trials = {other: (2, 100.0), one: (7, 250.0)}
+    _, found = advice(other, trials)
+    assert (found.remedy, found.tried.trial, found.tried.against) == (remedy, 7, 2)
+    assert found.tried.factor == 2.5
+    had, _ = advice(one, trials)
+    assert had == found.tried
+    elsewhere = {other.but(steps_per_execution=8): (2, 100.0), one: (7, 250.0)}
+    assert advice(one, elsewhere)[0] is None
+
+
+def test_what_was_tried_in_vain_is_no_advice() -> None:
+    trials = {ALONE: (0, 100.0), CACHED: (1, 105.0)}
+    assert advice(trials=trials)[1].remedy is Remedy.PARALLEL_CALLS
+    assert advice(CACHED, trials)[0] is None
+
+
+def test_what_helps_most_comes_first() -> None:
+    trials = {ALONE: (0, 100.0), CACHED: (1, 150.0), PARALLEL: (2, 200.0)}
+    assert advice(trials=trials)[1].remedy is Remedy.PARALLEL_CALLS
 
 
 def test_the_pair_that_differs_least_tells() -> None:
     both = CACHED.but(num_parallel_calls=16)
-    rates = {ALONE: Rated(0, 10.0), both: Rated(1, 900.0)}
+    trials = {ALONE: (0, 10.0), both: (1, 900.0)}
     changed = (("num_parallel_calls", 16), ("cache", "memory"))
-    assert advice(Remedy.CACHE, rates).tried == Tried(
-        trial=1, against=0, changed=changed, factor=90.0
-    )
-    rates |= {PARALLEL: Rated(2, 20.0)}
-    assert advice(Remedy.CACHE, rates).tried == Tried(
+    assert advice(both, trials)[0] == Tried(trial=1, against=0, changed=changed, factor=90.0)
+    trials |= {PARALLEL: (2, 20.0)}
+    assert advice(both, trials)[0] == Tried(
         trial=1, against=2, changed=(("cache", "memory"),), factor=45.0
     )
 
 
 @pytest.mark.parametrize(
-    ("remedy", "facts", "obstacle"),
+    ("configuration", "facts", "found"),
     [
-        (Remedy.PARALLEL_CALLS, WorkloadFacts(), Obstacle.UNDECLARED),
-        (Remedy.PARALLEL_CALLS, WorkloadFacts(python_input=True), Obstacle.ONE_AT_A_TIME),
-        (Remedy.VECTORIZED_MAP, WorkloadFacts(), Obstacle.UNDECLARED),
-        (Remedy.SOURCE, WorkloadFacts(), Obstacle.UNDECLARED),
-        (Remedy.WORKERS, WorkloadFacts(), Obstacle.NOT_TRIED),
+        (ALONE, ALL, Advice(remedy=Remedy.CACHE, why_not=Obstacle.NOT_TRIED)),
+        (
+            CACHED,
+            WorkloadFacts(),
+            Advice(remedy=Remedy.PARALLEL_CALLS, why_not=Obstacle.UNDECLARED),
+        ),
+        (
+            CACHED,
+            WorkloadFacts(python_input=True),
+            Advice(remedy=Remedy.PARALLEL_CALLS, why_not=Obstacle.ONE_AT_A_TIME),
+        ),
     ],
 )
 def test_what_nobody_tried_has_its_reason(
-    remedy: Remedy, facts: WorkloadFacts, obstacle: Obstacle
+    configuration: Configuration, facts: WorkloadFacts, found: Advice
 ) -> None:
     """The factory does not offer it, or the budget did not suffice."""
-    assert advice(remedy, facts=facts).why_not is obstacle
+    assert advice(configuration, facts=facts) == (None, found)
 
 
-def test_a_cache_that_cannot_be_has_its_rule() -> None:
-    """The one that took it out of the space; without one the space had none."""
-    rule = Rule(kind=RuleKind.UNREPEATABLE_CACHE, text="Map")
-    found = advice(Remedy.CACHE, configurations=(ALONE,), rules=(rule,))
-    assert found.why_not == rule
-    assert advice(Remedy.CACHE, configurations=(ALONE,)).why_not is Obstacle.NOT_IN_SPACE
+def test_a_cache_that_cannot_be_is_no_advice() -> None:
+    """A rule took it out of the space; without one the space had none."""
+    assert advice(rules=(NO_CACHE,))[1].remedy is Remedy.PARALLEL_CALLS
+    assert advice(configurations=(ALONE,))[1].why_not is Obstacle.NOT_IN_SPACE
 
 
 @pytest.mark.parametrize(
-    ("remedy", "facts"),
+    "facts",
     [
-        (Remedy.VECTORIZED_MAP, WorkloadFacts(dataset_takes=("batch_size",))),
-        (Remedy.SOURCE, WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",))),
+        WorkloadFacts(returned=Returned(by_python=True), fit=FitFacts(line=1)),
+        WorkloadFacts(fit=FitFacts(line=1), dataset_takes=("batch_size",)),
     ],
-    ids=["who batches", "a script"],
+    ids=["batches made in Python", "a script"],
 )
-def test_what_means_nothing_for_a_workload_is_not_told(
-    remedy: Remedy, facts: WorkloadFacts
-) -> None:
+def test_what_means_nothing_for_a_workload_is_not_told(facts: WorkloadFacts) -> None:
     """A factory that batches maps whole batches; a script has none that takes its share."""
-    found = Candidates(configurations=EVERY, limits=())
-    assert remedy not in {each.remedy for each in advise(facts, found, {})}
+    both = PARALLEL.but(py_dataset_workers=4)
+    assert advice(both, facts=facts, rules=(NO_CACHE,))[1].remedy is Remedy.WORKERS
 
 
 def test_batches_made_in_python_take_more_workers_instead_of_calls() -> None:
     facts = WorkloadFacts(returned=Returned(by_python=True), python_input=True)
     many = ALONE.but(py_dataset_workers=4)
-    found = Candidates(configurations=(ALONE, many), limits=())
-    rates = {ALONE: Rated(0, 10.0), many: Rated(1, 30.0)}
-    told = {each.remedy: each.tried for each in advise(facts, found, rates)}
-    assert Remedy.PARALLEL_CALLS not in told
-    assert told[Remedy.DATASET_WORKERS].factor == 3
+    trials = {ALONE: (0, 10.0), many: (1, 30.0)}
+    _, found = advice(facts=facts, trials=trials, configurations=(ALONE, many))
+    assert (found.remedy, found.tried.factor) == (Remedy.DATASET_WORKERS, 3)

@@ -9,7 +9,7 @@ import pytest
 
 from autotune.checks.breakdown import Breakdown, Part, Share, Straggler
 from autotune.checks.diagnosis import BreakEven, Predicted
-from autotune.checks.remedies import Rated, advise
+from autotune.checks.remedies import Trials, advise
 from autotune.config import Configuration
 from autotune.result.profile import limits, on_more_hosts, where_it_goes, where_it_pays
 from autotune.space import Candidates
@@ -25,7 +25,7 @@ GANG = Configuration(
 SERVED = GANG.but(strategy="parameter_server", servers=1)
 AT_SOURCE, IN_FILES = GANG.but(shard_policy="source"), GANG.but(shard_policy="file")
 CACHED = ALONE.but(cache="memory")
-RATES = {ALONE: Rated(2, 100.0), CACHED: Rated(7, 3400.0)}
+RATES = {ALONE: (2, 100.0), CACHED: (7, 3400.0)}
 """What trials with and without a cache reached."""
 DENSE = WorkloadFacts(dense_gradient_bytes=8_400_000)
 SPARSE = WorkloadFacts(dense_gradient_bytes=100_000, gradient_bytes=8_400_000)
@@ -76,11 +76,11 @@ STEPS = {
 }
 
 
-def lines(
-    found: Breakdown, facts: WorkloadFacts, rates: dict[Configuration, Rated] | None = None
-) -> list[str]:
+def lines(found: Breakdown, facts: WorkloadFacts, rates: Trials | None = None) -> list[str]:
     here = Candidates(configurations=(found.configuration,), limits=())
-    return [where_it_goes(found) or "", *limits(found, facts, advise(facts, here, rates or {}))]
+    remedied, advice = advise(found.configuration, facts, here, rates or {})
+    found = but(found, remedied=remedied, advice=advice)
+    return [where_it_goes(found) or "", *limits(found, facts)]
 
 
 def test_a_step_is_told_to_the_letter() -> None:
@@ -92,7 +92,7 @@ def test_a_step_is_told_to_the_letter() -> None:
 def test_what_was_measured_of_a_remedy_is_told() -> None:
     """Both where a step has not taken it, and where that is why it no longer waits."""
     words = "ached in memory: 34 times the examples per second (trial 7 against 2)"
-    assert f"(1) c{words};" in lines(WAITING, DENSE, RATES)[-1]
+    assert f"Most promising: c{words}." in lines(WAITING, DENSE, RATES)[-1]
     assert lines(step(CACHED, 9.4, compute=1.0), DENSE, RATES)[1:] == [f"C{words}."]
 
 

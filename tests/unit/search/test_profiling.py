@@ -34,7 +34,7 @@ def test_the_limit_is_named_with_its_share(tuner: Tuner) -> None:
     result = tuner(speed(), engine=engine, options={"budget": 300.0})
     assert 0.4 < result.diagnosis.one_device.share(Part.INPUT) < 0.6
     assert any("waiting for input" in each for each in result.reasons)
-    assert any("num_parallel_calls" in each for each in result.reasons)
+    assert any("Most promising: " in each for each in result.reasons)
     assert result.diagnosis.distributed.configuration.distributed
     assert Result.model_validate_json(result.model_dump_json()).diagnosis == result.diagnosis
 
