@@ -11,6 +11,8 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from optuna.trial import Trial as OptunaTrial
+
 from autotune.answer import Answer
 from autotune.checks.certificate import Certificate
 from autotune.checks.certify import Candidate, certify, family
@@ -33,7 +35,7 @@ from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.history import History
 from autotune.search.request import Subject
 from autotune.search.stopping import GRACE, PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
-from autotune.search.study import Asked, Study
+from autotune.search.study import Study
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import UNKNOWN, Epoch
@@ -93,10 +95,10 @@ class Runner:
         )
         batch, scorer = configuration.global_batch, self.subject.scorer
         epoch = epoch_of(configuration, self.subject)
-        asked = self.study.ask(configuration, prunes=prunes)
+        asked = self.study.ask(configuration)
         watch = MeasureWatch(
             score=lambda steps_per_second: scorer.of_rate(configuration, steps_per_second * batch),
-            report=partial(self.study.report, asked),
+            report=partial(self.study.report, asked, prunes=prunes),
             left=self._left_to_measure,
             epoch=epoch,
             precision=precision,
@@ -228,7 +230,7 @@ class Runner:
         ended = RunResult(outcome=Outcome.SKIPPED, reason=reason)
         self._keep(trial_of(len(self.study.trials), Stage.EXPLORE, configuration, ended))
 
-    def _keep(self, ended: Trial, asked: Asked | None = None) -> Trial:
+    def _keep(self, ended: Trial, asked: OptunaTrial | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.
         ended_at = self.budget.zero + self.engine.now()
         trial = ended.model_copy(update={"ended_at": ended_at})

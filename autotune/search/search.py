@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from optuna.pruners import BasePruner
-from optuna.samplers import BaseSampler
+from optuna.samplers import BaseSampler, RandomSampler
 
 from autotune.answer import Answer, Ended, Further
 from autotune.axis import AxisRole
@@ -28,14 +28,12 @@ from autotune.search.learner import Learner
 from autotune.search.posterior import WALKERS
 from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.runner import Certification, Runner
-from autotune.search.sampler import PosteriorSampler
 from autotune.search.savings import BESIDE, Choice, Prospects, choices
 from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED
 from autotune.strategies import weighed_batch
 from autotune.trial import Stage
-from autotune.value import Scalar
 from autotune.workload import own_rate
 
 HYPOTHESES = 16
@@ -103,7 +101,6 @@ class Search:
         margin = math.log1p(options.margin)
         self._answering = Answering(runner=runner, candidates=candidates, margin=margin)
         self._earlier = len(runner.history.trials)
-        self._proposed: Configuration | None = None
         self._reference: Reference | None = None
         self._own_sampler = sampler is None
         self._ended: Ended | None = None
@@ -112,7 +109,7 @@ class Search:
         """What interrupted the search; None where nothing did."""
         runner.answer = self.answer
         runner.study.use(
-            sampler or PosteriorSampler(self._parameters_proposed),
+            sampler or RandomSampler(),
             pruner or SlowerThanOneDevice(lambda: self._reference),
         )
 
@@ -254,7 +251,6 @@ class Search:
     def _within(self, step: Step) -> Step | None:
         """Return a step that is within the limits; note what is missed by them otherwise."""
         if self._affords(step.configuration):
-            self._proposed = step.configuration
             return step
         self._ended, self._further = Ended.LIMIT, self._going_on(step)
         return None
@@ -381,10 +377,6 @@ class Search:
         own = min(float(noise[single]) / prospects.runs[single], spread)
         sd = math.sqrt(own + float(noise.max()))
         self._reference = Reference(float(o.mean[:, single].mean()), sd)
-
-    def _parameters_proposed(self) -> Mapping[str, Scalar]:
-        proposed = self._proposed
-        return self.runner.study.parameters.of(proposed) if proposed else {}
 
     # --- what is said
 

@@ -10,13 +10,10 @@ search nothing else.
 from __future__ import annotations
 
 import math
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from functools import partial
-from typing import NamedTuple, TypeVar
 
 import optuna
 from optuna.exceptions import OptunaError
@@ -34,25 +31,12 @@ from autotune.search.stopping import Shown
 from autotune.stats.gradients import Learning
 from autotune.trial import Trial
 
-T = TypeVar("T")
-
 PROPOSALS = 100
 """So many configurations in turn that cannot run end the search: a sampler that draws at random
 among a fiftieth that can comes to one in five of six searches."""
-ANSWER_SECONDS = 30.0
-"""A sampler or pruner that does not answer for so long never will."""
 
 Notify = Callable[[str], None]
 """Is given sentences that the user should know."""
-
-
-class Asked(NamedTuple):
-    """A trial that Optuna was asked for, while it runs."""
-
-    trial: optuna.trial.Trial
-    configuration: Configuration
-    prunes: bool
-    """Whether the pruner may stop it."""
 
 
 class Study:
@@ -78,7 +62,7 @@ class Study:
         self._live.add_trials([each for each in earlier if each.state.is_finished()])
         self.failure: str | None = None
         """What was wrong with the sampler or the pruner."""
-        self._open: Asked | None = None
+        self._open: tuple[optuna.trial.Trial, Configuration] | None = None
         self._notify = tell
         self._notified = False
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="study")
@@ -123,77 +107,62 @@ class Study:
         """
         known = False
         for _ in range(PROPOSALS):
-            if self._open is None:
-                trial = self._live.ask()
-                found = self._guarded(partial(self.parameters.suggested, trial), "sampler")
-                if self.failure:
-                    return None
-                if found is None:
-                    self._live.tell(trial, state=TrialState.FAIL)
-                    continue
-                self._open = Asked(trial, found, prunes=True)
-            if not refused(self._open.configuration):
-                return self._open.configuration
-            known = True
-            self._live.tell(self._open.trial, state=TrialState.FAIL)
+            try:
+                trial, found = self._open or self._suggestion()
+            except Exception as exc:  # noqa: BLE001 - somebody's sampler may raise anything
+                self.failure = f"the sampler raised {exc!r}"
+                return None
+            if found is not None and not refused(found):
+                self._open = trial, found
+                return found
+            known = known or found is not None
             self._open = None
-        if known:
-            return None
-        self.failure = f"the sampler proposed {PROPOSALS} configurations that cannot run"
+            self._live.tell(trial, state=TrialState.FAIL)
+        if not known:
+            self.failure = f"the sampler proposed {PROPOSALS} configurations that cannot run"
         return None
 
-    def ask(self, configuration: Configuration, *, prunes: bool = False) -> Asked:
-        """Return the trial of Optuna's that runs a configuration, proposed or not."""
-        if self._open is not None and self._open.configuration == configuration:
-            asked, self._open = self._open, None
-            return asked
-        self._live.enqueue_trial(dict(self.parameters.of(configuration)))
+    def _suggestion(self) -> tuple[optuna.trial.Trial, Configuration | None]:
         trial = self._live.ask()
-        self.parameters.suggested(trial)
-        return Asked(trial, configuration, prunes)
+        return trial, self.parameters.suggested(trial)
 
-    def tell(self, asked: Asked, trial: Trial) -> None:
+    def ask(self, configuration: Configuration) -> optuna.trial.Trial:
+        """Return the trial of Optuna's that runs a configuration, proposed or not."""
+        proposed, self._open = self._open, None
+        if proposed is not None and proposed[1] == configuration:
+            return proposed[0]
+        self._open = proposed
+        self._live.enqueue_trial(dict(self.parameters.of(configuration)))
+        return self._suggestion()[0]
+
+    def tell(self, asked: optuna.trial.Trial, trial: Trial) -> None:
         value = self.value(trial) if trial.measured else None
-        self._live.tell(asked.trial, value, state_of(trial, value))
-        self.append(trial, self._live.trials[asked.trial.number].intermediate_values)
+        self._live.tell(asked, value, state_of(trial, value))
+        self.append(trial, self._live.trials[asked.number].intermediate_values)
 
-    def report(self, asked: Asked, shown: Shown) -> float | None:
+    def report(
+        self, asked: optuna.trial.Trial, shown: Shown, *, prunes: bool = True
+    ) -> float | None:
         """Note what a run has shown so far.
 
         Returns:
-            None, or, if it is to be stopped, an upper bound of its share of one device's score. Of
-            a pruner that says none it is one.
+            None, or, if the run is to be stopped, an upper bound of its share of one device's
+            score. A pruner that gives no bound has 1.
         """
-        trial, minimizes = asked.trial, self._live.direction is StudyDirection.MINIMIZE
-        trial.set_user_attr(ERROR, shown.error)
-        trial.set_user_attr(CLIMB, shown.climb)
-        trial.report(1 / shown.score if minimizes else shown.score, shown.step)
-        asks = asked.prunes and not self.failure
-        if not asks or not self._guarded(trial.should_prune, "pruner"):
+        minimizes = self._live.direction is StudyDirection.MINIMIZE
+        asked.set_user_attr(ERROR, shown.error)
+        asked.set_user_attr(CLIMB, shown.climb)
+        asked.report(1 / shown.score if minimizes else shown.score, shown.step)
+        if not prunes or self.failure:
+            return None
+        try:
+            if not asked.should_prune():
+                return None
+        except Exception as exc:  # noqa: BLE001 - somebody's pruner may raise anything
+            self.failure = f"the pruner raised {exc!r}"
             return None
         pruner = self._live.pruner
         return math.exp(pruner.bound) if isinstance(pruner, SlowerThanOneDevice) else 1.0
-
-    def _guarded(self, call: Callable[[], T], role: str) -> T | None:
-        """Return what somebody's code answers; None, and a failure, where it does not."""
-        answer = Future[T]()
-
-        def ask() -> None:
-            try:
-                answer.set_result(call())
-            except Exception as exc:  # noqa: BLE001 - it may raise anything
-                answer.set_exception(exc)
-
-        threading.Thread(target=ask, daemon=True).start()
-        try:
-            error = answer.exception(ANSWER_SECONDS)
-        except TimeoutError:
-            self.failure = f"the {role} did not answer in {ANSWER_SECONDS:g} s"
-            return None
-        if error is None:
-            return answer.result()
-        self.failure = f"the {role} raised {error!r}"
-        return None
 
     def append(self, trial: Trial, shown: Mapping[int, float] | None = None) -> None:
         """Take in a trial that has ended; it is saved in the background, in its turn."""

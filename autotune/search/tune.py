@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
+
 from autotune.answer import Answer
 from autotune.config import Configuration, describe
 from autotune.disk import put_each, trouble
@@ -36,7 +38,6 @@ from autotune.search.request import (
     named_space,
 )
 from autotune.search.runner import Runner
-from autotune.search.sampler import sampler_named
 from autotune.search.search import Search
 from autotune.search.stopping import INTERRUPTIONS, Budget, Interruption, interruption
 from autotune.search.study import Study
@@ -229,7 +230,7 @@ class _Session:
             prepared.found,
             options,
             looking=runner.looking(prepared.default) if asks else 0.0,
-            sampler=request.sampler or sampler_named(options.sampler, options.seed),
+            sampler=request.sampler or _sampler_named(options.sampler, options.seed),
             pruner=request.pruner,
         )
 
@@ -242,6 +243,18 @@ class _Session:
             text = f"Other batches than {learning.batch} are left out {out}."
             self.observer(Notice(text=text))
         return known
+
+
+def _sampler_named(name: str, seed: int) -> BaseSampler | None:
+    """Return one of Optuna's samplers (`gp` needs torch), or None for the search's own, `auto`."""
+    match name:
+        case "tpe":
+            return TPESampler(seed=seed, multivariate=True, group=True)
+        case "random":
+            return RandomSampler(seed=seed)
+        case "gp":
+            return GPSampler(seed=seed)
+    return None
 
 
 def _result(

@@ -48,7 +48,7 @@ def beside_one_device() -> Callable[[Shown], float | None]:
     """Report to a pruner that compares a trial with one device at `RATE`."""
     study = Study(pool=[ONE])
     study.use(RandomSampler(), SlowerThanOneDevice(lambda: Reference(math.log(RATE), 0.05)))
-    return partial(study.report, study.ask(ONE, prunes=True))
+    return partial(study.report, study.ask(ONE))
 
 
 def timed(
