@@ -19,7 +19,7 @@ _PUBLIC = {
     "autotune.axis": "Axis",
     "autotune.checks.breakdown": "Breakdown",
     "autotune.checks.certificate": "Certificate",
-    "autotune.checks.diagnosis": "BreakEven Diagnosis",
+    "autotune.checks.scaling": "BreakEven Diagnosis",
     "autotune.checks.remedies": "Advice",
     "autotune.client": "Client",
     "autotune.answer": "Answer Entry Verdict",

@@ -4,8 +4,8 @@ from autotune.answer import Answer as Answer, Entry as Entry, Verdict as Verdict
 from autotune.axis import Axis as Axis
 from autotune.checks.breakdown import Breakdown as Breakdown
 from autotune.checks.certificate import Certificate as Certificate
-from autotune.checks.diagnosis import BreakEven as BreakEven, Diagnosis as Diagnosis
 from autotune.checks.remedies import Advice as Advice
+from autotune.checks.scaling import BreakEven as BreakEven, Diagnosis as Diagnosis
 from autotune.client import Client as Client
 from autotune.config import Configuration as Configuration
 from autotune.engine.base import Engine as Engine

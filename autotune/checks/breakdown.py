@@ -1,32 +1,124 @@
-"""Where the time of a step goes, and which worker the others wait for.
+"""Where the time of a step goes: the runs that take it apart, and what they show.
 
-Workers that train apart, each with a batch in memory, wait for nobody: what a step takes each of
-them is its own. What the group's step takes beyond the longest of these is the exchange. Without
-its slowest worker a group of n waits for the next one, and exchanges among n - 1: a ring of fewer
-hosts passes fewer bytes and has fewer neighbours, and at worst takes as long as before.
+Each run, an experiment, is the configuration itself with one thing changed. What two of them differ
+by is what the thing takes that one lacks: the input, the call, the exchange, the other replicas.
+
+Noise multiplies. With errors e of log(seconds), a sum of shares c t / t_0 is off by that of
+c t / t_0 (e - e_0).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from statistics import fmean, median
+from statistics import fmean
+from typing import NamedTuple
 
-from autotune.checks.experiment import MANY_STEPS, Experiment, Seconds, Terms, Timings
 from autotune.checks.remedies import Advice, Tried
 from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise, t_quantile
+from autotune.strategies import strategy
 from autotune.value import Value
 
+MANY_STEPS = 8
+"""Steps in a call, against one, to tell what a call takes."""
 LIMITS = 0.3
 """From this share on a part is named as what limits the step."""
 SIGNIFICANT = 0.05
 """If it is so large at 95 % confidence."""
-UNEQUAL = 1.25
-"""A worker that takes so many times as long as the others is a straggler."""
 _ROUNDING = 1e-9
+
+
+class Experiment(StrEnum):
+    """A run of the configuration, or of something that differs from it in one thing."""
+
+    STEP = "step"
+    """The configuration itself, as it trains."""
+    HELD = "held"
+    """Every step takes the same batch, held in memory."""
+    CALLS = "calls"
+    """As `HELD`, with another number of steps for each call."""
+    APART = "apart"
+    """As `HELD`, by replicas that each apply their own gradients and exchange nothing."""
+    ALONE = "alone"
+    """As `HELD`, by one replica that has the machine to itself."""
+    HALF = "half"
+    """As `HELD`, by one replica alone with half of its batch."""
+
+
+Seconds = Mapping[Experiment, float]
+"""Of a step in each experiment that was made: time may have ended before some."""
+Terms = Mapping[Experiment, float]
+"""What is added up: experiments, each with the factor by which it counts."""
+
+
+class Variant(Value):
+    """What an experiment runs."""
+
+    configuration: Configuration
+    held: bool = True
+    """Whether every step takes the same batch, held in memory."""
+    exchanges: bool = True
+    """Whether its replicas exchange their gradients."""
+
+
+def telling(configuration: Configuration) -> tuple[Experiment, ...]:
+    """Return the experiments without which nobody knows what a step spends its time on."""
+    if not configuration.distributed:
+        return (Experiment.STEP, Experiment.HELD)
+    # Workers that only meet on parameter servers train nothing without them.
+    apart = () if strategy(configuration.strategy).asynchronous else (Experiment.APART,)
+    return (Experiment.STEP, Experiment.HELD, *apart, Experiment.ALONE)
+
+
+def further(configuration: Configuration) -> tuple[Experiment, ...]:
+    """Return the experiments that tell more, the most telling first."""
+    half = (Experiment.HALF,)
+    return half if configuration.distributed else (Experiment.CALLS, *half)
+
+
+def variant(configuration: Configuration, experiment: Experiment) -> Variant | None:
+    """Return what an experiment runs; None where there is no such thing."""
+    alone, half = configuration.on_one_device(), configuration.per_replica_batch // 2
+    match experiment:
+        case Experiment.STEP:
+            return Variant(configuration=configuration, held=False)
+        case Experiment.APART:
+            return Variant(configuration=configuration, exchanges=False)
+        case Experiment.CALLS:
+            steps = MANY_STEPS if configuration.steps_per_execution == 1 else 1
+            configuration = configuration.but(steps_per_execution=steps)
+        case Experiment.ALONE:
+            configuration = alone
+        case Experiment.HALF:
+            if not half:
+                return None
+            configuration = alone.but(per_replica_batch=half)
+    return Variant(configuration=configuration)
+
+
+class Timings(NamedTuple):
+    """What experiments took, and the noise between runs."""
+
+    seconds: Seconds
+    noise: Noise
+
+    def share(self, terms: Terms, of: Experiment = Experiment.STEP) -> Interval | None:
+        """Return a sum of timings as a share of one, with its 95 % interval; it may be negative.
+
+        None if something that it takes was not made.
+        """
+        if not {*terms, of} <= self.seconds.keys():
+            return None
+        whole = self.seconds[of]
+        parts = {each: factor * self.seconds[each] / whole for each, factor in terms.items()}
+        value = sum(parts.values())
+        others = [part for each, part in parts.items() if each is not of]
+        error = self.noise.sd * math.sqrt(sum(x * x for x in others) + sum(others) ** 2)
+        half = t_quantile(self.noise.degrees, 0.975) * error
+        return Interval(low=value - half, value=value, high=value + half)
 
 
 class Part(StrEnum):
@@ -64,21 +156,6 @@ class Share(Value):
     """Of the step's time, its ends too: between nothing and all of it."""
 
 
-class Straggler(Value):
-    """A worker that takes longer for its step than the others do, so that they wait for it."""
-
-    worker: int
-    """Its index."""
-    host: str = ""
-    """Of the worker; empty where all have the same."""
-    factor: float
-    """What it takes for a step, as a multiple of the median of the others."""
-    seconds: tuple[float, ...]
-    """For each worker, of a step by itself."""
-    without: Interval
-    """Examples per second of the others alone, predicted as a multiple of those of all."""
-
-
 class Breakdown(Value):
     """A step of a configuration, taken apart by runs."""
 
@@ -93,8 +170,6 @@ class Breakdown(Value):
     """Each with its seconds of a step, the heaviest first."""
     fixed: Interval | None = None
     """Share of a replica's own step that half a batch would take as well."""
-    straggler: Straggler | None = None
-    """The worker for which the others wait, if there is one."""
     remedied: Tried | None = None
     """What a remedy for its input has brought it, where one helped."""
     advice: Advice | None = None
@@ -225,33 +300,3 @@ def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
     factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
     yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
     yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
-
-
-def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
-    """Return the worker whose own step takes significantly longer, and what its going would bring.
-
-    The seconds are those of a step of each worker by itself, and of the group together.
-    """
-    if len(seconds) < 2:
-        return None
-    worker = max(range(len(seconds)), key=lambda each: seconds[each])
-    factor = seconds[worker] / median(each for i, each in enumerate(seconds) if i != worker)
-    half = math.sqrt(2) * noise.sd * t_quantile(noise.degrees, 0.975)
-    if factor < UNEQUAL or math.log(factor) <= half:
-        return None
-    low, value, high = sorted(_without_slowest(seconds, together))
-    spread = math.exp(half)
-    without = Interval(low=low / spread, value=value, high=high * spread)
-    return Straggler(worker=worker, factor=factor, seconds=tuple(seconds), without=without)
-
-
-def _without_slowest(seconds: Sequence[float], together: float) -> list[float]:
-    """Return the gain without the slowest, whatever the exchange consists of."""
-    count, (*_, next_one, slowest) = len(seconds), sorted(seconds)
-    exchange, left = max(together - slowest, 0.0), count - 1
-    neighbours = (left - 1) / left
-    unchanged = 1.0 if left > 1 else 0.0
-    return [
-        left / count * max(together, slowest) / (next_one + part * exchange)
-        for part in (unchanged, neighbours * count / left, neighbours)
-    ]

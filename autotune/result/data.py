@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autotune.answer import Ended
-from autotune.checks.diagnosis import Diagnosis
+from autotune.checks.scaling import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.objective import Scorer, objective_named

@@ -21,7 +21,7 @@ from pygments.lexers import BashLexer, DiffLexer, PythonLexer, YamlLexer
 
 from autotune.answer import Answer
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
-from autotune.checks.diagnosis import Diagnosis
+from autotune.checks.scaling import Diagnosis
 from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.library import NAMES

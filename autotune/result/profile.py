@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part, Straggler
-from autotune.checks.diagnosis import BEYOND, BreakEven, Diagnosis, Predicted
+from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part
 from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole
+from autotune.checks.scaling import BEYOND, BreakEven, Diagnosis, Predicted, Straggler
 from autotune.config import axis_of
 from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES
 from autotune.stats.intervals import Interval
@@ -29,6 +29,8 @@ def profile(found: Diagnosis, facts: WorkloadFacts) -> Iterator[str]:
     for step in filter(None, (found.one_device, found.distributed)):
         if text := where_it_goes(step):
             yield " ".join([text, *limits(step, facts)])
+    if found.straggler:
+        yield waiting(found.straggler)
     if found.break_even:
         yield from where_it_pays(found.break_even, waits=waits_for_input(found.distributed))
     if found.predicted:
@@ -66,8 +68,6 @@ def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
             "The replicas slow each other down: they share the cores and memory of one machine, "
             "which a single device already uses well."
         )
-    if found.straggler is not None:
-        yield _waiting(found.straggler)
     if found.fixed is not None and found.fixed.low >= SEQUENTIAL and not waits_for_input(found):
         yield _sequential(found, found.fixed)
 
@@ -159,7 +159,7 @@ def _size(facts: WorkloadFacts) -> str:
     return f" ({dense:.3g} MB per replica)" if dense else ""
 
 
-def _waiting(found: Straggler) -> str:
+def waiting(found: Straggler) -> str:
     each = ", ".join(f"{seconds * 1000:.3g}" for seconds in found.seconds)
     host, others = f" on {found.host}" if found.host else "", len(found.seconds) - 1
     whose = "the other worker alone" if others == 1 else f"the {others} others"

@@ -12,10 +12,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autotune.answer import Answer
-from autotune.checks.breakdown import Breakdown, Straggler, breakdown, slow_worker
-from autotune.checks.diagnosis import MORE_HOSTS, Diagnosis, Predicted, break_even, predict
-from autotune.checks.experiment import Experiment, Seconds, Variant, further, telling, variant
+from autotune.checks.breakdown import (
+    Breakdown,
+    Experiment,
+    Seconds,
+    Variant,
+    breakdown,
+    further,
+    telling,
+    variant,
+)
 from autotune.checks.remedies import Trials, advise
+from autotune.checks.scaling import (
+    MORE_HOSTS,
+    Diagnosis,
+    Predicted,
+    Straggler,
+    break_even,
+    predict,
+    slow_worker,
+)
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import BetweenEpochs
@@ -188,6 +204,7 @@ class Profiler:
             distributed=challenger[0] if challenger else None,
             break_even=even[0] if even else None,
             predicted=tuple(self._predicted(found)),
+            straggler=next(filter(None, (self._straggler(*each) for each in found.items())), None),
         )
 
     def _taken_apart(self, configuration: Configuration, seconds: Seconds) -> Breakdown:
@@ -203,10 +220,7 @@ class Profiler:
         )
         facts = self.runner.subject.facts
         remedied, advice = advise(configuration, facts, self.candidates, self._rates())
-        straggler = self._straggler(configuration, seconds)
-        return found.model_copy(
-            update={"straggler": straggler, "remedied": remedied, "advice": advice}
-        )
+        return found.model_copy(update={"remedied": remedied, "advice": advice})
 
     def _predicted(self, found: Mapping[Configuration, Seconds]) -> list[Predicted]:
         """Return the best worker group with a host for each, on more hosts than there are."""

@@ -22,7 +22,7 @@ from itertools import islice, product
 from pathlib import Path
 from statistics import median
 
-from autotune.checks.diagnosis import predict
+from autotune.checks.scaling import predict
 from autotune.roles import Role, tf_config
 from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, squared_residuals
 from benchmarks.page import ROOT, page_of, parser_of

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.checks.breakdown import slow_worker
+from autotune.checks.scaling import slow_worker
 from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.checks.breakdown import Breakdown, Part, breakdown
-from autotune.checks.experiment import telling, variant
+from autotune.checks.breakdown import Breakdown, Part, breakdown, telling, variant
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions

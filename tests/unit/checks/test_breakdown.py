@@ -7,16 +7,38 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.checks.breakdown import Breakdown, Part, breakdown, slow_worker
-from autotune.checks.experiment import Experiment, Seconds
+from autotune.checks.breakdown import (
+    Breakdown,
+    Experiment,
+    Part,
+    Seconds,
+    Timings,
+    breakdown,
+    further,
+    telling,
+    variant,
+)
 from autotune.config import Configuration
-from autotune.stats.intervals import Interval, Noise
+from autotune.stats.intervals import EXPECTED, Interval, Noise
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
 QUIET = Noise(sd=0.001, degrees=50)
 SLOWER = {"step": 15.0, "held": 12.0, "apart": 10.0, "alone": 8.0}
 """Where 3 ms are input, 2 exchange, 2 contention and 8 computing."""
+
+WORKERS = Configuration(
+    strategy="multi_worker_mirrored",
+    workers=2,
+    per_replica_batch=64,
+    shard_policy="data",
+    reduction="ring",
+    steps_per_execution=8,
+    intra_op_parallelism_threads=1,
+)
+
+STEP, HELD = Experiment.STEP, Experiment.HELD
+INPUT = {STEP: 1, HELD: -1}
 
 
 def once(milliseconds: dict[str, float]) -> Seconds:
@@ -166,39 +188,37 @@ def test_intervals_cover_the_truth_under_noise(sd: float, slow: float) -> None:
     assert sum(inside.values()) / len(inside) / times <= 0.985
 
 
-CALM = Noise(sd=0.01, degrees=20)
-
-
-@pytest.mark.parametrize(
-    ("own", "worker"),
-    [((), None), ((0.1,), None), ((0.10, 0.11), None), ((0.1, 0.2), 1), ((0.5, 0.25, 0.25), 0)],
-)
-def test_who_works_longer_keeps_the_others_waiting(
-    own: tuple[float, ...], worker: int | None
-) -> None:
-    """A worker is named whose step takes a quarter longer; a lone one keeps nobody waiting."""
-    found = slow_worker(own, max(own, default=0.0), CALM)
-    assert (found and (found.worker, found.factor, found.seconds)) == (
-        None if worker is None else (worker, 2.0, own)
+def test_a_replica_alone_keeps_all_but_its_company() -> None:
+    """One device with the steps per call and the threads of the replica, with half its batch."""
+    alone = Configuration(
+        per_replica_batch=64, steps_per_execution=8, intra_op_parallelism_threads=1
     )
+    assert WORKERS.on_one_device() == alone.on_one_device() == alone
+    half = variant(WORKERS, Experiment.HALF)
+    assert half.configuration == alone.but(per_replica_batch=32)
+    assert variant(Configuration(per_replica_batch=1), Experiment.HALF) is None
 
 
-def test_without_the_slow_one_two_workers_are_one() -> None:
-    """Which exchanges nothing: a step of its own in place of one of both.
-
-    A worker is a straggler where it is slower beyond what two runs differ by.
-    """
-    found = slow_worker((0.1, 0.4), 0.5, CALM)
-    assert found.without.value == pytest.approx(0.5 / 2 / 0.1)
-    assert slow_worker((0.1, 0.14), 0.2, Noise(sd=0.2, degrees=4)) is None
-    assert slow_worker((0.1, 0.14), 0.2, CALM) is not None
+@pytest.mark.parametrize(("given", "other"), [(1, 8), (8, 1), (32, 1)])
+def test_calls_are_compared_with_another_number_of_steps(given: int, other: int) -> None:
+    what = variant(Configuration(steps_per_execution=given), Experiment.CALLS)
+    assert what.configuration.steps_per_execution == other
 
 
-def test_without_the_slow_one_three_workers_still_exchange() -> None:
-    """Between the exchange as it was and that of one neighbour less, with the ring in between."""
-    found = slow_worker((0.1, 0.4, 0.12), 0.6, CALM)
-    gain = found.without
-    least, ring, most = ((2 / 3) * 0.6 / (0.12 + part * 0.2) for part in (1.0, 0.75, 0.5))
-    assert gain.value == pytest.approx(ring)
-    assert least * 0.9 < gain.low < least
-    assert most < gain.high < most * 1.1
+def test_only_what_there_is_is_asked_for() -> None:
+    assert Experiment.CALLS in further(WORKERS.on_one_device())
+    assert Experiment.CALLS not in further(WORKERS)
+    assert Experiment.APART in telling(WORKERS)
+    served = Configuration(
+        strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
+    )
+    assert Experiment.APART not in {*telling(served), *further(served)}
+
+
+def test_a_share_takes_all_its_terms() -> None:
+    assert Timings({STEP: 10.0}, EXPECTED).share(INPUT) is None
+    assert Timings({HELD: 1.0}, EXPECTED).share(INPUT) is None
+    whole = Timings({STEP: 10.0, HELD: 4.0}, EXPECTED).share(INPUT)
+    assert whole.value == pytest.approx(0.6)
+    found = Timings({STEP: 0.1, HELD: 0.001}, Noise(sd=0.1, degrees=50)).share(INPUT)
+    assert found.high - found.low < 0.01

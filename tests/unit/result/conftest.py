@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autotune.checks.breakdown import Breakdown, Part, Share
-from autotune.checks.diagnosis import BreakEven, Diagnosis
+from autotune.checks.scaling import BreakEven, Diagnosis
 from autotune.config import Configuration
 from autotune.plain import Window
 from autotune.plan import Plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.checks.diagnosis import Diagnosis, Predicted
+from autotune.checks.scaling import Diagnosis, Predicted
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.options import SearchOptions
 from autotune.result.epochs import target_lines

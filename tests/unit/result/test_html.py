@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from autotune.checks.breakdown import Breakdown
-from autotune.checks.diagnosis import Diagnosis
+from autotune.checks.scaling import Diagnosis
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.result import Result, html

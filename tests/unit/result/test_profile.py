@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from autotune.checks.breakdown import Breakdown, Part, Share, Straggler
-from autotune.checks.diagnosis import BreakEven, Predicted
+from autotune.checks.breakdown import Breakdown, Part, Share
 from autotune.checks.remedies import Trials, advise
+from autotune.checks.scaling import BreakEven, Predicted, Straggler
 from autotune.config import Configuration
-from autotune.result.profile import limits, on_more_hosts, where_it_goes, where_it_pays
+from autotune.result.profile import limits, on_more_hosts, waiting, where_it_goes, where_it_pays
 from autotune.space import Candidates
 from autotune.stats.intervals import Interval
 from autotune.workload import WorkloadFacts
@@ -64,7 +64,6 @@ STEPS = {
     "own share at the source": (step(AT_SOURCE, 640.0, input=0.9), TAKES_SHARE),
     "own share of the files": (step(IN_FILES, 640.0, input=0.9), WorkloadFacts(file_shards=2)),
     "remedies": (WAITING, DENSE),
-    "straggler": (but(EXCHANGING, straggler=SLOW), DENSE),
     "sequence": (but(step(ALONE, 20.0, compute=0.9, call=0.1), fixed=near(0.8)), DENSE),
     "fixed cost": (but(step(ALONE, 20.0, compute=1.0), fixed=near(0.8)), DENSE),
     "fixed cost behind input": (
@@ -110,3 +109,11 @@ def test_more_hosts_are_only_predicted() -> None:
     told = on_more_hosts([Predicted(hosts=4, seconds=near(0.1), speedup=factor)])
     assert told.startswith("Predicted, not measured")
     assert "2.5 times (1.5 to 3.5) on 4 hosts" in told
+
+
+def test_a_straggler_is_named() -> None:
+    assert waiting(SLOW) == (
+        "Worker 1 on 10.0.0.2 is a straggler: by itself its step takes 2.0 times as long as the "
+        "others' (100, 200, 100 ms by worker), and they wait for it. Predicted, not measured: "
+        "without it the 2 others would process 1.2 times (1 to 1.4) as many examples per second."
+    )

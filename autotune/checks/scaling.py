@@ -1,33 +1,38 @@
-"""What was found out about the best single device and the best distributed configuration.
+"""What more replicas would bring: where distribution pays, more hosts, and no straggler.
 
-From which batch, or with which network, distribution would pay: a step of b examples takes one
-device a + c b seconds. P replicas take a + g c b + x for b examples each: x for what the exchange
-of the gradients adds, g >= 1 for what they take from each other on shared cores. They pay where
-that is less than the step of one device with all P b examples, a + c P b: from the batch
-b = x / (c (P - g)) on. With larger batches more of the exchange may hide behind the computing, so
-it may pay earlier. On machines of their own g is one, and x is a latency and the bytes that a ring
-moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over the bandwidth. The latency
-is taken to be the exchange that was measured: a network adds its bytes to that.
+**Break-even**: the batch, or the network, from which distribution would pay. A step of b examples
+takes one device a + c b seconds. P replicas take a + g c b + x for b examples each: x for the time
+that the exchange of the gradients adds, g >= 1 for the time that they take from each other on
+shared cores. They pay where that is less than the step of one device with all P b examples,
+a + c P b: from the batch b = x / (c (P - g)) on. With larger batches more of the exchange may hide
+behind the computing, so it may pay earlier. On machines of their own g is one, and x is a latency
+and the bytes that a ring moves, 2 (P - 1) / P times the gradients (Patarasuk and Yuan, 2009), over
+the bandwidth. The latency is taken to be the exchange that was measured here.
 
-A step on more hosts than were measured: where each of n hosts computes as long as one alone, it
-takes that and x(n) = a (n - 1) + b (n - 1) / n for a ring's exchange: a for a neighbour more,
-whatever the bytes, b for twice the gradients over the bandwidth. If all were bytes, x would follow
-the ring through the fewest hosts measured; if all were latency, the straight line through the two
-largest numbers of them. What lies between is held possible, widened by the noise of the
-measurements. None of it was measured, so no configuration wins by it.
+**More hosts** than were measured: where each of n hosts computes as long as one alone, a step takes
+that and x(n) = a (n - 1) + b (n - 1) / n for a ring's exchange: a for each neighbour, whatever the
+bytes, b for twice the gradients over the bandwidth. If all were bytes, x would follow the ring
+through the fewest hosts measured; if all were latency, the straight line through the two largest
+numbers of them. All between these is held possible, widened by the noise of the measurements. None
+of it was measured, so no configuration wins by it.
+
+**Stragglers**: workers that train apart, each with a batch in memory, wait for nobody, so their
+steps are their own. The time that the group's step takes beyond the longest of these is the
+exchange. Without its slowest worker a group of n waits for the next one, and exchanges among n - 1:
+a ring of fewer hosts passes fewer bytes and has fewer neighbours, and at worst takes as long.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 import numpy as np
 
-from autotune.checks.breakdown import Breakdown
-from autotune.checks.experiment import Experiment, Seconds
+from autotune.checks.breakdown import Breakdown, Experiment, Seconds
 from autotune.config import Configuration
-from autotune.stats.intervals import Interval, Noise
+from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.value import Value
 
 BEYOND = 1e12
@@ -42,6 +47,9 @@ NORMAL = 1.96
 """Standard errors to either end of a 95 % interval."""
 PAYLOAD = 0.956
 """Share of a link's rate that is left for gradients; headers of Ethernet, IP, TCP take the rest."""
+
+UNEQUAL = 1.25
+"""A worker that takes so many times as long as the others is a straggler."""
 
 Draws = Mapping[Experiment, np.ndarray]
 Steps = Mapping[int, Interval]
@@ -70,6 +78,21 @@ class Predicted(Value):
     """Examples a second, as a multiple of what one host processes."""
 
 
+class Straggler(Value):
+    """A worker that takes longer for its step than the others do, so that they wait for it."""
+
+    worker: int
+    """Its index."""
+    host: str = ""
+    """Of the worker; empty where all have the same."""
+    factor: float
+    """What it takes for a step, as a multiple of the median of the others."""
+    seconds: tuple[float, ...]
+    """For each worker, of a step by itself."""
+    without: Interval
+    """Examples per second of the others alone, predicted as a multiple of those of all."""
+
+
 class Diagnosis(Value):
     """Where the time goes, and where distribution would begin to pay."""
 
@@ -80,6 +103,8 @@ class Diagnosis(Value):
     """None where the time did not suffice to find out."""
     predicted: tuple[Predicted, ...] = ()
     """Of the best distributed configuration on more hosts than there are, a worker on each."""
+    straggler: Straggler | None = None
+    """The worker of the best distributed configuration for which the others wait."""
 
 
 def break_even(
@@ -227,3 +252,33 @@ def _high(added: Mapping[int, np.ndarray], hosts: int) -> np.ndarray:
     each = np.maximum(most - less, 0.0) / (last - number)
     line: np.ndarray = most + (hosts - last) * each
     return line
+
+
+def slow_worker(seconds: Sequence[float], together: float, noise: Noise) -> Straggler | None:
+    """Return the worker whose own step takes significantly longer, and what its going would bring.
+
+    The seconds are those of a step of each worker by itself, and of the group together.
+    """
+    if len(seconds) < 2:
+        return None
+    worker = max(range(len(seconds)), key=lambda each: seconds[each])
+    factor = seconds[worker] / median(each for i, each in enumerate(seconds) if i != worker)
+    half = math.sqrt(2) * noise.sd * t_quantile(noise.degrees, 0.975)
+    if factor < UNEQUAL or math.log(factor) <= half:
+        return None
+    low, value, high = sorted(_without_slowest(seconds, together))
+    spread = math.exp(half)
+    without = Interval(low=low / spread, value=value, high=high * spread)
+    return Straggler(worker=worker, factor=factor, seconds=tuple(seconds), without=without)
+
+
+def _without_slowest(seconds: Sequence[float], together: float) -> list[float]:
+    """Return the gain without the slowest, whatever the exchange consists of."""
+    count, (*_, next_one, slowest) = len(seconds), sorted(seconds)
+    exchange, left = max(together - slowest, 0.0), count - 1
+    neighbours = (left - 1) / left
+    unchanged = 1.0 if left > 1 else 0.0
+    return [
+        left / count * max(together, slowest) / (next_one + part * exchange)
+        for part in (unchanged, neighbours * count / left, neighbours)
+    ]
