@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from itertools import combinations
 from typing import NamedTuple
@@ -107,6 +107,9 @@ class Search:
         self._further: Further | None = None
         self.cut: Interruption | None = None
         """What interrupted the search; None where nothing did."""
+        self.until: Callable[[Answer], bool] | None = None
+        """Tells whether an answer is clear. Until then all candidates run in turn, whatever they
+        save; None where the rule decides."""
         runner.answer = self.answer
         runner.study.use(
             sampler or RandomSampler(),
@@ -124,7 +127,7 @@ class Search:
             Whether other batches have to be looked at before it can go on.
         """
         try:
-            while (step := self.next()) is not None:
+            while (step := self._repeated() if self.until else self.next()) is not None:
                 if step.what is Next.LEARN:
                     return True
                 self._make(step)
@@ -186,6 +189,16 @@ class Search:
             return Step(Next.RUN, missing, 0.0, self._takes(missing))
         self._ended, self._further = Ended.PAID, self._going_on(best)
         return None
+
+    def _repeated(self) -> Step | None:
+        """Return a run of the candidate with the fewest runs; None where the answer is clear."""
+        history, pool = self._history, self._learner.pool
+        runs = Counter(t.configuration for t in history.trials)
+        least = min(pool, key=lambda each: (len(history.scores(each)), runs[each]))
+        clear = all(map(runs.get, pool)) and self.until and self.until(self.answer())
+        if clear or self._failed >= HOPELESS or least in history.ruled_out:
+            return None
+        return self._within(Step(Next.RUN, least, 0.0, self._takes(least)))
 
     def _own_first(self, best: Step) -> Step:
         """Return a run of the own settings where they did not run: every ratio hangs on them."""

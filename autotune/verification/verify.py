@@ -34,7 +34,7 @@ from autotune.search.study import Study
 from autotune.space import Candidates, Situation
 from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.text import parse_seconds, plural, sentence, times
-from autotune.trial import BROKEN, Stage, Trial
+from autotune.trial import BROKEN, Trial
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
@@ -43,6 +43,8 @@ SECONDS = 50.0
 MORE_TIME = "allow more time"
 SURE = 0.99
 """Probability from which an answer is taken: it is looked for after each run."""
+
+Trials = Sequence[Trial]
 
 
 class VerificationOutcome(StrEnum):
@@ -185,7 +187,29 @@ class _Check:
         pool = pool_of(saved, where)
         asked = options.model_copy(update={"margin": saved.margin, "objective": saved.objective})
         answer, trials = self._search(pool, where, asked)
-        return self._result(answer, trials, pool, where)
+        (winner, *challenger), expected, ran = (
+            pool,
+            saved.examples_per_second,
+            answer.entry(pool[0]),
+        )
+        rate, outcome = ran and ran.examples_per_second, outcome_of(answer, trials, pool)
+        return Verification(
+            outcome=outcome,
+            summary=sentence(f"{LEADS[outcome]}: {self._ground(outcome, answer, trials, pool)}"),
+            answer=answer,
+            challenger=next(iter(challenger), None),
+            ratio=ratio_of(answer, pool),
+            examples_per_second=rate,
+            trials=trials,
+            verdict=saved.verdict,
+            configuration=winner,
+            margin=saved.margin,
+            expected=expected,
+            ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
+            notes=(*_on_challenger(saved, where), *_changes(saved, where)),
+            machine=machine,
+            seconds=self.engine.now() - self.began,
+        )
 
     def _facts(self, options: SearchOptions) -> WorkloadFacts:
         """Return what the factories give today; what they gave, where only their text is left."""
@@ -220,112 +244,69 @@ class _Check:
                 budget=Budget(options, self.engine.now, self.began),
                 observer=self.observer,
             )
+
+            def clear(answer: Answer) -> bool:
+                outcome = outcome_of(answer, runner.history.trials, pool)
+                return outcome is not VerificationOutcome.UNCLEAR
+
             search = Search(runner, found, options)
+            search.until = clear
             for each in found.distributed:
                 # Speed alone is checked: how it trains was certified, or it was not recommended.
                 search.certification.take(each, saved.certificate or Certificate(checks=()))
+            search.run()
             try:
-                for each in pool:
-                    runner.run(each, Stage.EXPLORE if each.distributed else Stage.BASELINE)
-                search.run()
                 answer = search.end()
-                while not search.cut and (more := again(answer, runner, pool)):
-                    runner.run(more, Stage.REPEAT)
-                    answer = search.end()
             except NothingMeasured as exc:
                 raise NotVerified(f"Not verified: {exc.cause}", exc.advice) from exc
         if search.cut:
             raise search.cut
         return answer, tuple(runner.history.trials)
 
-    def _result(
+    def _ground(
         self,
+        outcome: VerificationOutcome,
         answer: Answer,
-        trials: tuple[Trial, ...],
+        trials: Trials,
         pool: Sequence[Configuration],
-        where: Situation,
-    ) -> Verification:
-        saved, (winner, *challenger) = self.saved, pool
-        expected, ran = saved.examples_per_second, answer.entry(winner)
-        rate, ratio = ran and ran.examples_per_second, ratio_of(answer, pool)
-        outcome, ground = self._compared(answer, trials, pool, ratio)
-        return Verification(
-            outcome=outcome,
-            summary=sentence(f"{LEADS[outcome]}: {ground}"),
-            answer=answer,
-            challenger=next(iter(challenger), None),
-            ratio=ratio,
-            examples_per_second=rate,
-            trials=trials,
-            verdict=saved.verdict,
-            configuration=winner,
-            margin=saved.margin,
-            expected=expected,
-            ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
-            notes=(*_on_challenger(saved, where), *_changes(saved, where)),
-            machine=where.machine,
-            seconds=self.engine.now() - self.began,
-        )
-
-    def _compared(
-        self,
-        answer: Answer,
-        trials: Sequence[Trial],
-        pool: Sequence[Configuration],
-        ratio: Interval | None,
-    ) -> tuple[VerificationOutcome, str]:
-        """Return whether today's answer is the saved one, and why."""
-        winner = pool[0]
-        broken = _broken(trials, winner)
-        if broken and (len(broken) >= ATTEMPTS or answer.entry(winner) is None):
-            return VerificationOutcome.FAILS, _unmeasured(broken[0])
-        outcome = sure_outcome(answer, trials, pool) or VerificationOutcome.UNCLEAR
+    ) -> str:
+        """Return why today's answer is the saved one, or is not."""
+        ratio, broken = ratio_of(answer, pool), _broken(trials, pool[0])
+        if broken and (len(broken) >= ATTEMPTS or answer.entry(pool[0]) is None):
+            why = reason_text(broken[0].reason)
+            return f"the recommended configuration was not measured ({broken[0].outcome}): {why}"
         if len(pool) == 1 and outcome is VerificationOutcome.HOLDS:
-            return outcome, (
+            return (
                 "the recommended configuration runs, and the search found no other that can run "
                 "here"
             )
         if ratio is None:
-            return outcome, f"there was no time to run both; {MORE_TIME}"
+            return f"there was no time to run both; {MORE_TIME}"
         adjective = objective_named(self.saved.objective).adjective
         mine, theirs, ends = _words(pool, f"{self.saved.margin:.0%}")
         text = f"{mine} {times(ratio)} as {adjective} as {theirs}"
         if outcome is VerificationOutcome.UNCLEAR:
-            return outcome, f"{text} after {plural(len(trials), 'run')}; {MORE_TIME}"
-        return outcome, text + ends.get(outcome, "")
+            return f"{text} after {plural(len(trials), 'run')}; {MORE_TIME}"
+        return text + ends.get(outcome, "")
 
 
-def again(answer: Answer, runner: Runner, pool: Sequence[Configuration]) -> Configuration | None:
-    """Return what has run least, where more runs of it may tell; None where they need not.
-
-    A search ends as soon as more of it saves no training; this one is asked for an answer.
-    """
-    history = runner.history
-    least = min(pool, key=lambda each: len(history.scores(each)))
-    affords = history.costs.seconds(least) <= runner.budget.left
-    open_ = sure_outcome(answer, history.trials, pool) is None and least not in history.ruled_out
-    return least if affords and open_ else None
-
-
-def sure_outcome(
-    answer: Answer, trials: Sequence[Trial], pool: Sequence[Configuration]
-) -> VerificationOutcome | None:
-    """Return what today's answer says of the first of one or two configurations, if it is sure."""
+def outcome_of(
+    answer: Answer, trials: Trials, pool: Sequence[Configuration]
+) -> VerificationOutcome:
+    """Return what today's answer says of the first of one or two configurations."""
     winner, ratio = pool[0], ratio_of(answer, pool)
-    broken = _broken(trials, winner)
-    if len(broken) >= ATTEMPTS:
+    if len(_broken(trials, winner)) >= ATTEMPTS:
         return VerificationOutcome.FAILS
     if ratio is None:
-        alone = len(pool) == 1 and answer.entry(winner) is not None
-        return VerificationOutcome.HOLDS if alone else None
-    if any(each.distributed for each in pool):
+        holds, fails = len(pool) == 1 and answer.entry(winner) is not None, False
+    elif any(each.distributed for each in pool):
         right = answer.distributes if winner.distributed else 1 - answer.distributes
         holds, fails = right >= SURE, right <= 1 - SURE
     else:
         holds, fails = ratio.low > 1, ratio.high < 1
     if fails:
         return VerificationOutcome.FAILS
-    return VerificationOutcome.HOLDS if holds else None
+    return VerificationOutcome.HOLDS if holds else VerificationOutcome.UNCLEAR
 
 
 def ratio_of(answer: Answer, pool: Sequence[Configuration]) -> Interval | None:
@@ -373,13 +354,8 @@ def _words(
     return "the recommended configuration is", "your own settings", {}
 
 
-def _broken(trials: Sequence[Trial], configuration: Configuration) -> list[Trial]:
+def _broken(trials: Trials, configuration: Configuration) -> list[Trial]:
     return [t for t in trials if t.configuration == configuration and t.outcome in BROKEN]
-
-
-def _unmeasured(trial: Trial) -> str:
-    why = reason_text(trial.reason)
-    return f"the recommended configuration was not measured ({trial.outcome}): {why}"
 
 
 def _on_challenger(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
@@ -393,26 +369,27 @@ def _on_challenger(saved: SavedConfiguration, where: Situation) -> Iterator[str]
 
 def _changes(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
     """Yield what differs between the saved machine, software and workload and today's."""
-    software = [*_differing(saved.machine, where.machine, _SOFTWARE)]
+    machines, workloads = (saved.machine, where.machine), (saved.facts, where.facts)
+    software = [*_differing(*machines, _SOFTWARE)]
     if saved.autotune != VERSION:
-        software.append(_change("autotune", saved.autotune, VERSION))
+        software.append(f"autotune {saved.autotune} then, {VERSION} now")
     found = {
-        "Measured on another machine": [*_differing(saved.machine, where.machine, _HARDWARE)],
+        "Measured on another machine": [*_differing(*machines, _HARDWARE)],
         "Measured with other software versions": software,
-        "The workload has changed": [*_differing(saved.facts, where.facts, _WORKLOAD)],
+        "The workload has changed": [*_differing(*workloads, _WORKLOAD)],
     }
     return (f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)
 
 
-_HARDWARE: Mapping[str, str] = {
+_HARDWARE = {
     "cpus": "CPU cores",
     "memory": "memory",
     "processor": "processor",
     "gpus": "GPUs",
     "tpus": "TPU cores",
 }
-_SOFTWARE: Mapping[str, str] = {"python": "Python", "tensorflow": "TensorFlow", "keras": "Keras"}
-_WORKLOAD: Mapping[str, str] = {
+_SOFTWARE = {"python": "Python", "tensorflow": "TensorFlow", "keras": "Keras"}
+_WORKLOAD = {
     "examples": "examples",
     "example_bytes": "bytes per example",
     "element": "element spec",
@@ -426,11 +403,7 @@ def _differing(before: Value, now: Value, names: Mapping[str, str]) -> Iterator[
     for field, name in names.items():
         old, new = (_text(field, getattr(each, field)) for each in (before, now))
         if old != new:
-            yield _change(name, old, new)
-
-
-def _change(name: str, before: str, now: str) -> str:
-    return f"{name} {before} then, {now} now"
+            yield f"{name} {old} then, {new} now"
 
 
 def _text(field: str, value: object) -> str:
