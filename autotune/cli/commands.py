@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from autotune.cli.cluster import app as cluster_app
 from autotune.cli.console import Command, Commands
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.machine import machine, spaces
@@ -66,7 +65,6 @@ for panel, commands in PANELS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
 for name, panel, group in (
-    ("cluster", "Tune", cluster_app),
     ("keys", "Operate", keys_app),
     ("workers", "Operate", workers_app),
 ):

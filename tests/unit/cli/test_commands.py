@@ -42,11 +42,7 @@ def test_every_command_that_tells_something_tells_it_as_json() -> None:
         each.callback.__name__: "json" in signature(each.callback).parameters
         for each in [
             *app.registered_commands,
-            *(
-                c
-                for name in ("cluster", "keys", "workers")
-                for c in groups[name].registered_commands
-            ),
+            *(c for name in ("keys", "workers") for c in groups[name].registered_commands),
         ]
         if each.callback
     }

@@ -1,4 +1,4 @@
-"""`autotune cluster check` on a fake engine."""
+"""`autotune machine` on several machines, which a fake engine has."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
 @pytest.mark.usefixtures("cluster")
 def test_the_network_between_all_machines_is_shown() -> None:
     """Both ways, in the units of networks."""
-    done = run("cluster", "check")
+    done = run("machine", "--engine", "ray")
     assert done.exit_code == 0, done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line.startswith("10.1.0.")]
     assert rows == [["10.1.0.1", "10.1.0.2", "0.5", "100"], ["10.1.0.2", "10.1.0.1", "0.5", "100"]]
     link = {"from": "10.1.0.1", "to": "10.1.0.2", "seconds": 0.0005, "bytes_per_second": 12.5e6}
-    told = json.loads(run("cluster", "check", "--json").stdout)
+    told = json.loads(run("machine", "--engine", "ray", "--json").stdout)
     assert told["links"][0] == link
 
 
 def test_a_machine_that_is_not_reached_is_named(cluster: FakeCluster) -> None:
     """With what to do; nothing is said to be in order."""
     cluster.link = None
-    done = run("cluster", "check")
+    done = run("machine", "--engine", "ray")
     assert done.exit_code not in (0, 1)
     assert "10.1.0.2 from 10.1.0.1" in done.stderr
     assert "Open all ports" in done.stderr
@@ -54,17 +54,18 @@ def test_a_machine_that_is_not_reached_is_named(cluster: FakeCluster) -> None:
 @pytest.mark.usefixtures("cluster")
 def test_factories_are_called_on_the_machines() -> None:
     """What they give is told, and what a script gives; half of them is a wrong call."""
-    done = run("cluster", "check", "mine.py:model_fn", "mine.py:dataset_fn")
+    done = run("machine", "--engine", "ray", "mine.py:model_fn", "mine.py:dataset_fn")
     assert done.exit_code == 0, done.stderr
     assert "All machines read" in done.stderr
-    assert run("cluster", "check", "mine.py:model_fn").exit_code == 2
+    assert run("machine", "--engine", "ray", "mine.py:model_fn").exit_code == 2
     Path("train.py").write_text("model.fit(x, y)\n", encoding="utf-8")
-    done = run("cluster", "check", "train.py")
+    done = run("machine", "--engine", "ray", "train.py")
     assert done.exit_code == 0, done.stderr
     assert "Running the script on all machines" in done.stderr
 
 
 def test_a_single_machine_is_no_cluster() -> None:
-    done = run("cluster", "check", "--engine", "local")
+    Path("train.py").write_text("model.fit(x, y)\n", encoding="utf-8")
+    done = run("machine", "train.py", "--engine", "local")
     assert done.exit_code == 2
     assert "--engine ray://" in done.stderr
