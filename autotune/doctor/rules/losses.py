@@ -118,10 +118,8 @@ def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
             for each in _terms(module, whole, sums=False):
                 run = module.runs.get(each) if isinstance(each, ast.Call) else None
                 for result in module.returned[run][:1]:
-                    several = (
-                        result.elts if isinstance(result, ast.Tuple) else [result] * (not path)
-                    )
-                    chosen = several[path[0] :][:1] if path else [result]
+                    parts = result.elts if isinstance(result, ast.Tuple) else []
+                    chosen = parts[path[0] :][:1] if path else [result]
                     yield from ((call, call.func, each) for each in chosen)
 
 

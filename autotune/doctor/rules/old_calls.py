@@ -58,7 +58,9 @@ class Old:
         for name in self.names:
             for node in module.attributes[name.rstrip(".").rpartition(".")[2]]:
                 if module.dotted(node) == name.rstrip("."):
-                    whole = _whole(module, node) if name.endswith(".") else node
+                    whole, above = node, module.parents[node]
+                    while name.endswith(".") and isinstance(above, ast.Attribute):
+                        whole, above = above, module.parents[above]
                     yield whole, module.dotted(whole)
 
 
@@ -85,12 +87,6 @@ def _imported(module: Module) -> Iterator[tuple[ast.stmt, str]]:
         if isinstance(node, ast.Import | ast.ImportFrom):
             base = f"{node.module or ''}." if isinstance(node, ast.ImportFrom) else ""
             yield from ((node, same(f"{base}{each.name}")) for each in node.names)
-
-
-def _whole(module: Module, node: ast.Attribute) -> ast.Attribute:
-    """Return the whole of a dotted name that begins with a node."""
-    parent = module.parents[node]
-    return _whole(module, parent) if isinstance(parent, ast.Attribute) else node
 
 
 def _promotion(module: Module, node: ast.AST, new: str) -> Edit | None:

@@ -26,21 +26,8 @@ from tests.unit.doctor.programs import filled, found, marked, programs
 
 STRATEGY = re.compile(r"^strategy = .*\n", re.MULTILINE)
 KINDS = [
-    *(
-        (each, "")
-        for each in (
-            batches,
-            beside,
-            frozen,
-            parts,
-            replicas,
-            seeds,
-            shares,
-            threads,
-            twice,
-            weights,
-        )
-    ),
+    *((each, "") for each in (batches, beside, frozen, parts, replicas)),
+    *((each, "") for each in (seeds, shares, threads, twice, weights)),
     (batches, "WHOLE_"),
     *((replicas, each) for each in ("INSIDE_", "CREATED_")),
 ]
