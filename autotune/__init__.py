@@ -43,7 +43,7 @@ _PUBLIC = {
     "autotune.plan": "Plan",
     "autotune.reason": "Outcome Reason",
     "autotune.result": "Result SavedConfiguration load_configuration",
-    "autotune.result.data": "Unsaved",
+    "autotune.result.stored": "Unsaved",
     "autotune.space": "Limit Space",
     "autotune.stats.gradients": "Learning",
     "autotune.stats.intervals": "Interval",

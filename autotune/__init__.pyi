@@ -53,7 +53,7 @@ from autotune.result import (
     SavedConfiguration as SavedConfiguration,
     load_configuration as load_configuration,
 )
-from autotune.result.data import Unsaved as Unsaved
+from autotune.result.stored import Unsaved as Unsaved
 from autotune.space import Limit as Limit, Space as Space
 from autotune.stats.gradients import Learning as Learning
 from autotune.stats.intervals import Interval as Interval

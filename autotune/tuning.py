@@ -275,7 +275,7 @@ class Tuner:
 
         def notify(event: Event) -> None:
             if not views:
-                from autotune.result.following import follow  # noqa: PLC0415 - as above
+                from autotune.result.progress import follow  # noqa: PLC0415 - as above
 
                 views.append(stack.enter_context(follow(progress=self._progress)))
             for each in (self._observer, *views):

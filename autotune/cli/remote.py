@@ -117,8 +117,8 @@ def watch(
 ) -> None:
     """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
     from autotune.events import Event, Notice
-    from autotune.result.following import terminal_report
     from autotune.result.headline import settings
+    from autotune.result.progress import terminal_report
     from autotune.wire.events import sentence_of
     from autotune.wire.jobs import State
 

@@ -60,7 +60,7 @@ def verify(
         reserved_engine(engine, name, log, seconds=budget, wait=not no_wait) as running,
         chdir(folder),
     ):
-        from autotune.result.following import ProgressReport
+        from autotune.result.progress import ProgressReport
         from autotune.verification.verify import VerificationOutcome, verify as check
 
         with ProgressReport(notices()) as report:

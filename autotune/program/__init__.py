@@ -4,9 +4,9 @@ from autotune.program.cluster import cluster_files as cluster_files
 from autotune.program.pipeline import CACHES as CACHES
 from autotune.program.program import (
     Program as Program,
+    epoch_in_words as epoch_in_words,
     epochs_of as epochs_of,
     render as render,
     script_reader as script_reader,
     share_of_epochs as share_of_epochs,
 )
-from autotune.program.words import epoch_in_words as epoch_in_words

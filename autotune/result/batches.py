@@ -12,7 +12,7 @@ from autotune.answer import Entry
 from autotune.config import Configuration, equal_parts
 from autotune.reason import Outcome, Rule, RuleKind
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE, rule_text
-from autotune.result.data import ResultData
+from autotune.result.stored import ResultData
 from autotune.stats.efficiency import learning_rate_factor, predicted_examples
 from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval, unpaired_ratio

@@ -13,8 +13,8 @@ from autotune.disk import write_text
 from autotune.library import modules_for
 from autotune.program import cluster_files
 from autotune.reason.sentences import reason_text
-from autotune.result.data import ResultData
 from autotune.result.saved import PICKLES, RESULT, configuration_text
+from autotune.result.stored import ResultData
 from autotune.trial import Trial
 
 TRIALS = "trials.jsonl"

@@ -9,7 +9,7 @@ from autotune.length import Source
 from autotune.objective import devices
 from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
-from autotune.result.data import ResultData
+from autotune.result.stored import ResultData
 from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import in_short, is_nearest, title, update_batch
 from autotune.text import roughly

@@ -26,9 +26,9 @@ from autotune.config import describe
 from autotune.installed import VERSION
 from autotune.library import NAMES
 from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
-from autotune.result.data import ResultData
 from autotune.result.files import programs
 from autotune.result.headline import settings
+from autotune.result.stored import ResultData
 from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
 from autotune.stats.intervals import Interval
 from autotune.strategies import in_short

@@ -19,9 +19,9 @@ from autotune.face import for_face
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason import Rule, RuleKind
 from autotune.reason.sentences import rule_text
-from autotune.result.data import ResultData
 from autotune.result.files import FILES, programs, written
 from autotune.result.headline import settings
+from autotune.result.stored import ResultData
 from autotune.result.view import Ending, NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size

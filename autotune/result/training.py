@@ -13,8 +13,8 @@ from typing import Any
 from autotune.disk import put_texts
 from autotune.errors import AutotuneError, UsageError
 from autotune.program import render
-from autotune.result.data import ResultData
 from autotune.result.files import programs
+from autotune.result.stored import ResultData
 from autotune.strategies import strategy
 from autotune.workload import Factory
 

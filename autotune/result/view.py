@@ -18,10 +18,10 @@ from autotune.plan import Plan
 from autotune.program import epochs_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import NOT_TAKEN, reason_text
-from autotune.result.data import ResultData
 from autotune.result.explanations import FAILURES, explanations
 from autotune.result.headline import headline, own_title, verdict_sentences
 from autotune.result.saved import folder_of_search
+from autotune.result.stored import ResultData
 from autotune.strategies import in_short
 from autotune.text import (
     at_least,

@@ -23,7 +23,7 @@ from autotune.program import render
 from autotune.reason import Rule, RuleKind, nearest_batch
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
-from autotune.result.data import Unsaved
+from autotune.result.stored import Unsaved
 from autotune.search.costs import Costs, expected_start, too_short
 from autotune.search.design import own_default, plain
 from autotune.search.opening import alone_in, open_study

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
 from autotune.events import Event, Notice
-from autotune.result.following import ProgressReport
+from autotune.result.progress import ProgressReport
 from autotune.result.terminal import result_text
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from autotune.cli.commands import app
 from autotune.installed import VERSION
-from autotune.result.following import terminal_report
+from autotune.result.progress import terminal_report
 from autotune.space import ready_made
 from tests.engines.fake import FAKE_MACHINE
 

@@ -7,7 +7,7 @@ import pytest
 from autotune.checks.scaling import Diagnosis, Predicted
 from autotune.engine.tasks.train import BetweenEpochs
 from autotune.options import SearchOptions
-from autotune.result.epochs import target_lines
+from autotune.result.explanations import target_lines
 from autotune.stats.intervals import Interval
 from autotune.text import parse_seconds, roughly
 

@@ -12,7 +12,7 @@ from autotune.config import Configuration
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
-from autotune.result import following
+from autotune.result import progress
 from autotune.result.view import Progress
 from autotune.trial import Stage, Trial
 from tests.answers import answer_of
@@ -59,7 +59,7 @@ def test_a_bar_stands_below_the_lines(events: tuple[Event, ...]) -> None:
 
     The terminal's echo of Ctrl-C finds room behind the last one.
     """
-    report = following.ProgressReport(terminal(), bar=True)
+    report = progress.ProgressReport(terminal(), bar=True)
     for event in events:
         report(event)
     for width in (60, 80):
@@ -75,7 +75,7 @@ def test_a_bar_stands_below_the_lines(events: tuple[Event, ...]) -> None:
 def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
     """A row is one line of the terminal, and why it failed another; the cursor is back."""
     console = terminal()
-    with following.ProgressReport(console, bar=True) as report:
+    with progress.ProgressReport(console, bar=True) as report:
         report(Planned(plan=plan, kept=TRIALS[:3]))
         report(Notice(text="A worker [1] failed"))
         report(TrialEnded(trial=TRIALS[2], elapsed=1.0))
@@ -97,7 +97,7 @@ def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
 def test_an_error_leaves_the_lines_and_the_cursor(error: type[BaseException]) -> None:
     """Ctrl-C and errors stop the redrawing and pass on."""
     console = terminal()
-    report = following.ProgressReport(console, bar=True)
+    report = progress.ProgressReport(console, bar=True)
 
     def fail() -> None:
         with report:
@@ -114,18 +114,18 @@ def test_an_error_leaves_the_lines_and_the_cursor(error: type[BaseException]) ->
 def test_many_events_make_few_redraws(events: tuple[Event, ...]) -> None:
     """The processes that are timed have the cores to themselves."""
     console, began = terminal(), time.monotonic()
-    with following.ProgressReport(console, bar=True) as report:
+    with progress.ProgressReport(console, bar=True) as report:
         for _ in range(100):
             report(events[-1])
             time.sleep(0.005)
     seconds = time.monotonic() - began
     # The first and the last come on top.
-    assert 1 <= output(console).count("Trial 7") <= 2 + following.REDRAWS_PER_SECOND * seconds
+    assert 1 <= output(console).count("Trial 7") <= 2 + progress.REDRAWS_PER_SECOND * seconds
 
 
 def lines(*events: Event) -> list[str]:
     text = StringIO()
-    with following.ProgressReport(Console(file=text, width=80, highlight=False)) as report:
+    with progress.ProgressReport(Console(file=text, width=80, highlight=False)) as report:
         for event in events:
             report(event)
     return text.getvalue().splitlines()
