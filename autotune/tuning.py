@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
-from autotune.engine.interrupts import interruptible, uninterrupted
+from autotune.engine.resolve import interruptible, uninterrupted
 from autotune.errors import UsageError
 from autotune.events import Event, Observer, as_notices, nobody
 from autotune.options import SearchOptions, usage_error

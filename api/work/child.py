@@ -19,9 +19,8 @@ from autotune.api.values import AttemptReport
 from autotune.api.work import messages, processes
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
-from autotune.engine.interrupts import Interruptible
 from autotune.engine.lock import Wait
-from autotune.engine.resolve import new_engine
+from autotune.engine.resolve import Interruptible, new_engine
 from autotune.engine.tasks.train import trial_in
 from autotune.errors import OutputError
 from autotune.face import Face, shown_by

@@ -1,14 +1,18 @@
-"""What a process of a trial reports: lines of JSON, appended to a file of its own.
+"""What a process of a trial reports: events, and how an exception is described in one.
 
-A line is written by a single call, so that it survives a process that is killed the next moment,
-and it carries the monotonic clock of the host, so that a late reader loses no precision.
+Events are lines of JSON, appended to a file of its own. A line is written by a single call, so that
+it survives a process that is killed the next moment, and it carries the monotonic clock of the
+host, so that a late reader loses no precision.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+import sysconfig
 import time
+import traceback
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -77,3 +81,66 @@ class EventReader:
         *lines, rest = new.split(b"\n")
         self._at += len(new) - len(rest)
         return [json.loads(line) for line in lines]
+
+
+SAID = "{error}"
+"""Stands in a sentence for what an exception says, until the tuner puts it into words."""
+LINES = 15
+"""Of a traceback or an output, as many as people read."""
+STACK_SIGNAL = signal.SIGUSR2
+"""Makes a process that hangs print where it stands."""
+_LONGEST = 4000
+"""Characters of a message. TensorFlow's may carry a whole graph."""
+_LONGEST_LINE = 500
+_OURS = f"{Path(__file__).absolute().parents[1]}/"
+_LIBRARIES = (f"{sysconfig.get_path('stdlib')}/", _OURS)
+_INSTALLED = ("/site-packages/", "/dist-packages/", "__autograph_generated_file")
+
+
+def describe(exc: BaseException) -> dict[str, Any]:
+    """Return kind, message, place in the user's code, and last lines of an exception."""
+    return {
+        "kind": type(exc).__name__,
+        "message": (exc.msg if isinstance(exc, SyntaxError) else str(exc))[:_LONGEST],
+        "where": _place(exc),
+        "detail": last_lines(trace(exc)),
+    }
+
+
+def trace(exc: BaseException) -> str:
+    """Return the traceback from the user's program on."""
+    start = exc.__traceback__
+    while start and start.tb_frame.f_code.co_filename.startswith(_OURS):
+        start = start.tb_next
+    return "".join(traceback.format_exception(type(exc), exc, start))
+
+
+def last_lines(text: str, count: int = LINES) -> str:
+    """Return the last lines that hold anything for people who do not know this package."""
+    lines = [line[:_LONGEST_LINE] for line in text.splitlines() if _is_informative(line)]
+    return "\n".join(lines[-count:])
+
+
+def _is_informative(line: str) -> bool:
+    """Whether a line of an output is worth reading; of ours are the outer frames of a stack."""
+    ours = line.startswith((f'  File "{_OURS}', '  File "<string>"', "Extension modules:"))
+    return bool(line.strip()) and not ours
+
+
+def _place(exc: BaseException) -> str:
+    """Return file and line of the innermost frame that is neither Python's, a library's nor ours.
+
+    Empty where there is none.
+    """
+    if isinstance(exc, SyntaxError) and exc.filename:
+        return f"{os.path.basename(exc.filename)} line {exc.lineno}"  # noqa: PTH119 - may be no path
+    for frame in reversed(traceback.extract_tb(exc.__traceback__)):
+        if _is_users(frame.filename):
+            return f"{os.path.basename(frame.filename)} line {frame.lineno}"  # noqa: PTH119 - as above
+    return ""
+
+
+def _is_users(file: str) -> bool:
+    if file.startswith("<") or any(mark in file for mark in _INSTALLED):
+        return False
+    return not os.path.abspath(file).startswith(_LIBRARIES)  # noqa: PTH100 - may be no path

@@ -14,11 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from autotune.engine.events import Event, EventReader
-from autotune.engine.failure import STACK_SIGNAL, last_lines
+from autotune.engine.events import STACK_SIGNAL, Event, EventReader, last_lines
 from autotune.engine.folder import TrialFolder
 from autotune.engine.fork_client import ForkClient
-from autotune.engine.memory import MemoryGauge, kernel_kills
+from autotune.engine.load import MemoryGauge, kernel_kills
 from autotune.engine.reasons import exit_of
 from autotune.reason import Exited, KernelKilled, Killed
 

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping
 from multiprocessing import Pipe
 
-from autotune.engine.failure import last_lines
+from autotune.engine.events import last_lines
 
 # The tuner's own module path finds the same autotune and the same TensorFlow as the tuner does,
 # and `-c` leaves no `__main__` that a process of the user's could try to import again.

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, linear_regression
 
 from autotune.checks.breakdown import LIMITS
-from autotune.engine.load import remark
-from autotune.engine.memory import SHARE
+from autotune.engine.load import SHARE, remark
 from autotune.face import for_face
 from autotune.objective import COST, EPOCH, Scorer, devices, objective_named
 from autotune.program import epoch_in_words

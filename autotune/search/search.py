@@ -16,7 +16,7 @@ from optuna.samplers import BaseSampler, RandomSampler
 from autotune.answer import Answer, Ended, Further
 from autotune.axis import AxisRole
 from autotune.config import Configuration, axes_of
-from autotune.engine.interrupts import uninterrupted
+from autotune.engine.resolve import uninterrupted
 from autotune.errors import Interrupted
 from autotune.options import SearchOptions
 from autotune.reason import Outcome

@@ -11,8 +11,8 @@ from autotune.answer import Answer
 from autotune.config import Configuration, describe
 from autotune.disk import put_each, trouble
 from autotune.engine.base import Engine
-from autotune.engine.interrupts import uninterrupted
 from autotune.engine.load import warning
+from autotune.engine.resolve import uninterrupted
 from autotune.engine.tasks.inspect import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
-from autotune.engine.interrupts import Interruptible
 from autotune.engine.local import LocalEngine
+from autotune.engine.resolve import Interruptible
 from autotune.engine.tasks.train import TrialRequest
 
 SECONDS = 150.0

@@ -15,7 +15,7 @@ from typing import Any
 import cloudpickle
 
 from autotune.engine.child.member import Member
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID
 from autotune.errors import FactoryFailed, FactoryNotFound
 from autotune.text import hint
 
@@ -33,9 +33,7 @@ def called(name: str, function: Call, **values: Any) -> Any:
     try:
         return function(**values)
     except BaseException as exc:
-        raise FactoryFailed(
-            f"{name} raised {ERROR}.", "Fix it so that it runs on its own."
-        ) from exc
+        raise FactoryFailed(f"{name} raised {SAID}.", "Fix it so that it runs on its own.") from exc
 
 
 class LoadedFactory:
@@ -93,7 +91,7 @@ def loaded(role: str, member: Member) -> LoadedFactory:
         return LoadedFactory(role, cloudpickle.loads(pickled.read_bytes()), given["arguments"])
     except BaseException as exc:
         raise FactoryFailed(
-            f"{given['name']} cannot be unpickled in another process: {ERROR}.",
+            f"{given['name']} cannot be unpickled in another process: {SAID}.",
             "Move it into a module and import it from there.",
         ) from exc
 
@@ -114,7 +112,7 @@ def _import(module: str) -> ModuleType:
         return importlib.import_module(module)
     except BaseException as exc:
         raise FactoryNotFound(
-            f"{module} cannot be imported: {ERROR}.", _next_step(exc, module)
+            f"{module} cannot be imported: {SAID}.", _next_step(exc, module)
         ) from exc
 
 

@@ -24,8 +24,7 @@ from autotune.engine.child.member import Member, execute
 from autotune.engine.child.once import OpenGenerators, ReadOnce
 from autotune.engine.child.returned import BATCH, Taken, check_sizes, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
-from autotune.engine.events import Step
-from autotune.engine.failure import describe
+from autotune.engine.events import Step, describe
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
 from autotune.plain import Count
 

@@ -29,7 +29,7 @@ from autotune.engine.child.repeatability import (
     tensors,
 )
 from autotune.engine.child.returned import BATCH, Taken
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID
 from autotune.errors import DatasetTooSmall, FactoryFailed
 from autotune.plain import Change, Count
 
@@ -126,7 +126,7 @@ class InspectedDataset:
             return next(iter(self._dataset.take(size or _TRIED).batch(size or _TRIED)))
         except Exception as exc:
             raise FactoryFailed(
-                f"The examples cannot be batched: {ERROR}.",
+                f"The examples cannot be batched: {SAID}.",
                 "Yield examples of equal shape, or declare batch_size and use padded_batch of that "
                 "size; --unbatch needs batches that are padded to one length.",
             ) from exc
@@ -243,7 +243,7 @@ def _first(dataset: Any) -> Any:
         return next(iter(dataset), None)
     except Exception as exc:
         raise FactoryFailed(
-            f"The dataset failed on its first example: {ERROR}.",
+            f"The dataset failed on its first example: {SAID}.",
             "Fix dataset_fn so that you can iterate over its dataset.",
         ) from exc
 

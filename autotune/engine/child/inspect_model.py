@@ -17,7 +17,7 @@ import tensorflow as tf
 from autotune.engine.child import private
 from autotune.engine.child.notes import before, patched
 from autotune.engine.child.returned import class_of
-from autotune.engine.failure import ERROR, describe
+from autotune.engine.events import SAID, describe
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.library.keras_training import inner_optimizer, optimizers_of
 
@@ -96,7 +96,7 @@ class InspectedModel:
                 # The batch is a dataset of its own, so that no error of the user's comes here.
                 self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
-            cause = f"The model cannot be trained on the dataset's examples: {ERROR}."
+            cause = f"The model cannot be trained on the dataset's examples: {SAID}."
             raise failed(cause) from exc
         if time.monotonic() - began <= patience:
             rows, found = _rows_of(batch) or 1, self._tried

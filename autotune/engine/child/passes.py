@@ -17,7 +17,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 import tensorflow as tf
 
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID
 from autotune.errors import FactoryFailed
 
 T = TypeVar("T")
@@ -111,7 +111,7 @@ def read_within(seconds: float, elements: Iterable[T]) -> Progress[T]:
     if progress.error is None:
         return progress
     raise FactoryFailed(
-        f"The dataset failed while it was read: {ERROR}.",
+        f"The dataset failed while it was read: {SAID}.",
         "Fix dataset_fn so that you can iterate over its dataset.",
     ) from progress.error
 

@@ -9,7 +9,7 @@ import keras
 import tensorflow as tf
 
 from autotune.engine.child.passes import read_within
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID
 from autotune.errors import FactoryFailed, WorkloadError
 from autotune.library.keras_input import batches_of, full_batches, read_by_python
 
@@ -95,7 +95,7 @@ def _from_arrays(data: Any, returned: dict[str, bool]) -> Taken:
         dataset = batches_of(*(data if arguments else [data]), batch_size=size)
     except Exception as exc:
         raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, which cannot become a dataset: {ERROR}.",
+            f"dataset_fn returned {class_of(data)}, which cannot become a dataset: {SAID}.",
             "Return a tf.data.Dataset, or arrays as Model.fit takes them: x, (x, y) or "
             "(x, y, sample_weight). Wrap Python code that yields examples in "
             "tf.data.Dataset.from_generator.",
@@ -109,7 +109,7 @@ def _from_python(data: Any, returned: dict[str, bool]) -> Taken:
         read, own = read_by_python(data), length_of(data[0])
     except Exception as exc:
         raise FactoryFailed(
-            f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {ERROR}.",
+            f"dataset_fn returned {class_of(data)}, whose first batch cannot be read: {SAID}.",
             "Check that its __getitem__(0) returns arrays or tensors, in a batch.",
         ) from exc
     returned["by_python"] = True

@@ -26,7 +26,7 @@ from autotune.engine.child.notes import ScriptNotes, line_here, patched
 from autotune.engine.child.once import lasting, reads_once
 from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID
 from autotune.errors import ScriptFailed
 
 Train = Callable[[Any], None]
@@ -226,7 +226,7 @@ def fit_failed(program: ModuleType) -> ScriptFailed:
     """Return the error that says that Keras's own `fit`, which is under way, has failed."""
     line = next(iter(line_here(program)), None)
     error = other_backend(
-        f"The fit{f' in line {line}' if line else ''} fails by itself: {ERROR}.",
+        f"The fit{f' in line {line}' if line else ''} fails by itself: {SAID}.",
         "Fix it so that the script trains without autotune.",
     )
     call = _fit_in(program, line)
@@ -363,20 +363,20 @@ def _as_script_failures() -> Iterator[None]:
         raise exc.args[0] from None
     except SystemExit as exc:
         next_step = "Have it come to its fit, or choose another fit by --fit."
-        raise other_backend(f"The script ends before its fit: {ERROR}.", next_step) from exc
+        raise other_backend(f"The script ends before its fit: {SAID}.", next_step) from exc
     except EOFError as exc:
         raise ScriptFailed(
-            f"The script reads standard input before its fit: {ERROR}.",
+            f"The script reads standard input before its fit: {SAID}.",
             "Let it take the value from its command line, and pass it behind --.",
         ) from exc
     except MayNotChange as exc:
         raise ScriptFailed(
-            f"The script writes into its working folder by a full path: {ERROR}.",
+            f"The script writes into its working folder by a full path: {SAID}.",
             "Have it take the path from its working folder or its __file__.",
         ) from exc
     except Exception as exc:
         next_step = "Check that it runs by itself."
-        raise other_backend(f"The script raised {ERROR} before its fit.", next_step) from exc
+        raise other_backend(f"The script raised {SAID} before its fit.", next_step) from exc
 
 
 def other_backend(cause: str, next_step: str) -> ScriptFailed:

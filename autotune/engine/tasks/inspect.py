@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from autotune.engine.base import Engine, HostTask, Limits, RunResult
-from autotune.engine.events import Step
-from autotune.engine.failure import ERROR
+from autotune.engine.events import SAID, Step
 from autotune.engine.reasons import explain
 from autotune.errors import (
     AutotuneError,
@@ -248,7 +247,7 @@ def _error(complaint: Mapping[str, Any], script: Script | None) -> WorkloadError
     lines = complaint["lines"]
     advice = _advice(Path(script.path), range(lines[0], lines[1] + 1)) if script and lines else ""
     if raised:
-        cause = cause.replace(ERROR, reason_text(explain(raised)).rstrip("."))
+        cause = cause.replace(SAID, reason_text(explain(raised)).rstrip("."))
     error = _KINDS[complaint["kind"]](cause, advice or complaint["next_step"])
     return with_detail(error, raised["detail"] if raised else "")
 

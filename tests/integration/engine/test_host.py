@@ -15,9 +15,8 @@ import pytest
 
 from autotune.engine import lock as module
 from autotune.engine.folder import Scratch, flocked
-from autotune.engine.load import read_counters
+from autotune.engine.load import MemoryGauge, read_counters
 from autotune.engine.lock import NAME, Holder, Wait, exclusive
-from autotune.engine.memory import MemoryGauge
 from autotune.errors import Interrupted
 
 HOLD = """

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.events import EventReader, EventWriter
-from autotune.engine.failure import describe, last_lines
+from autotune.engine.events import EventReader, EventWriter, describe, last_lines
 from autotune.engine.folder import TrialFolder
 from autotune.engine.local import environments_of
 from autotune.roles import Role

@@ -7,8 +7,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autotune.engine import memory
-from autotune.engine.memory import MemoryGauge
+from autotune.engine import load
+from autotune.engine.load import MemoryGauge
 
 
 class Process:
@@ -52,12 +52,12 @@ def test_a_container_may_have_less_than_the_machine(
     """The limit of a control group counts where there is one."""
     (tmp_path / "memory.max").write_text(f"{limit}\n")
     (tmp_path / "memory.current").write_text(f"{used}\n")
-    found = memory.available(tmp_path)
+    found = load.available(tmp_path)
     assert found == free if free is not None else found > 10**6
 
 
 def test_kills_by_the_kernel_are_counted(tmp_path: Path) -> None:
     file = tmp_path / "vmstat"
     file.write_text("pgfault 7\noom_kill 3\n")
-    assert memory.kernel_kills(file) == 3
-    assert memory.kernel_kills(tmp_path / "missing") == 0
+    assert load.kernel_kills(file) == 3
+    assert load.kernel_kills(tmp_path / "missing") == 0
