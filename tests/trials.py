@@ -11,7 +11,7 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.tasks.train import TrialRequest
 from autotune.plain import Window
 from autotune.reason import Message, Outcome
-from autotune.roles import Role
+from autotune.strategies import Role
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload
 from tests.engines.contract import Behaviour

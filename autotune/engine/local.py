@@ -29,7 +29,7 @@ from autotune.errors import EngineError, OutputError
 from autotune.machine import Machine, held_ports
 from autotune.program import CACHES
 from autotune.reason import Exited, KernelKilled, Killed, Raised, Reason, ReasonKind
-from autotune.roles import Role, tf_config
+from autotune.strategies import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""

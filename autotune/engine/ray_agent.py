@@ -28,7 +28,7 @@ from autotune.engine.user_code import Code, install
 from autotune.installed import VERSION
 from autotune.machine import boot_id, held_ports
 from autotune.reason import PlainReason, Reason, ReasonKind
-from autotune.roles import Role
+from autotune.strategies import Role
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20

@@ -14,7 +14,7 @@ from autotune.engine.group import POLL, Exit, Report, WorkerGroup
 from autotune.engine.reasons import WorkersLost
 from autotune.plain import Window
 from autotune.reason import KernelKilled, Outcome, Overdue, Phase, PlainReason, Reason, ReasonKind
-from autotune.roles import Role
+from autotune.strategies import Role
 
 GRACE = 1.0
 """Seconds for the real cause to show itself, once a process has reported its consequences."""

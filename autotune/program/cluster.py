@@ -9,8 +9,7 @@ from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
 from autotune.program.text import fill_in
-from autotune.roles import tf_config
-from autotune.strategies import strategy
+from autotune.strategies import strategy, tf_config
 
 SLURM = "launch.slurm"
 JOBSET = "jobset.yaml"

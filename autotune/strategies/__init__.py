@@ -9,7 +9,13 @@ from pkgutil import iter_modules
 from autotune.config import Configuration, equal_parts
 from autotune.errors import ConfigurationError
 from autotune.installed import load_plugins
-from autotune.strategies._base import Setup as Setup, Strategy as Strategy, Training as Training
+from autotune.strategies._base import (
+    Role as Role,
+    Setup as Setup,
+    Strategy as Strategy,
+    Training as Training,
+    tf_config as tf_config,
+)
 from autotune.text import hint
 
 GROUP = "autotune.strategies"

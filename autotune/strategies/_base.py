@@ -5,14 +5,15 @@ Adding one is adding a file to this folder, or an entry point.
 
 from __future__ import annotations
 
+import json
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from autotune.axis import AxisRole
 from autotune.config import Configuration, Reduction, axes_of
 from autotune.machine import Machine
-from autotune.roles import Role
 from autotune.text import plural
 from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
@@ -31,6 +32,31 @@ class Setup(Value):
     """What the lines use beside TensorFlow."""
     note: str = ""
     """What a reader who does not know this strategy should know, in one sentence."""
+
+
+class Role(Value):
+    """One process of a training; where it is the only one, it needs no TF_CONFIG."""
+
+    kind: str = "worker"
+    """The task type of `tf.train.ClusterSpec`: worker, chief, ps."""
+    index: int = 0
+    host: int = 0
+    """Position of its host in `Machine.hosts`."""
+    gpus: tuple[int, ...] | None = None
+    """Indices of its host's GPUs that this process may see; None leaves it to TensorFlow."""
+
+    @property
+    def name(self) -> str:
+        """What to call it: `worker 1`."""
+        return f"{'server' if self.kind == 'ps' else self.kind} {self.index}"
+
+
+def tf_config(roles: Sequence[Role], addresses: Sequence[str], mine: Role) -> str:
+    """Return the TF_CONFIG of one of all processes, which have each an address `host:port`."""
+    cluster: dict[str, list[str]] = {}
+    for role, address in zip(roles, addresses, strict=True):
+        cluster.setdefault(role.kind, []).append(address)
+    return json.dumps({"cluster": cluster, "task": {"type": mine.kind, "index": mine.index}})
 
 
 class Strategy(ABC):

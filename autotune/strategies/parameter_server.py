@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from autotune.config import Configuration
 from autotune.machine import Machine
-from autotune.roles import Role
-from autotune.strategies._base import Setup, Strategy, no_source, too_few, workers_per_host
+from autotune.strategies._base import Role, Setup, Strategy, no_source, too_few, workers_per_host
 from autotune.text import plural
 from autotune.value import Scalar
 from autotune.workload import WorkloadFacts

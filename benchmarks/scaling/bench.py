@@ -23,8 +23,8 @@ from pathlib import Path
 from statistics import median
 
 from autotune.checks.scaling import predict
-from autotune.roles import Role, tf_config
 from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, squared_residuals
+from autotune.strategies import Role, tf_config
 from benchmarks.page import ROOT, page_of, parser_of
 from benchmarks.share import Share
 from tests.cluster.hosts import Hosts, why_not

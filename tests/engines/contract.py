@@ -40,7 +40,7 @@ from autotune.errors import WorkloadError
 from autotune.plain import Window
 from autotune.reason import Message, Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text
-from autotune.roles import Role
+from autotune.strategies import Role
 from autotune.workload import Factory, Workload
 from tests.engines.fake import Ending, FakeEngine, fake_learning
 

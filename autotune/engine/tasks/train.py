@@ -13,9 +13,8 @@ from autotune.engine.folder import TrialFolder
 from autotune.machine import Machine
 from autotune.program import render
 from autotune.reason import Outcome, Overdue, Phase
-from autotune.roles import Role
 from autotune.stats.gradients import Learning, Unpredictable
-from autotune.strategies import strategy
+from autotune.strategies import Role, strategy
 from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 

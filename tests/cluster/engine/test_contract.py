@@ -11,7 +11,7 @@ import pytest
 
 from autotune.engine.ray import RayEngine
 from autotune.engine.tasks.train import TrialRequest
-from autotune.roles import Role
+from autotune.strategies import Role
 from tests.cluster.engine.nodes import Nodes
 from tests.engines.contract import Behaviour, ProcessContract
 from tests.trials import request_for, request_of

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.real, pytest.mark.timeout(400)]
 CALLER = """
 import sys, time
 from pathlib import Path
-from autotune.roles import Role
+from autotune.strategies import Role
 from autotune.engine.ray import RayEngine
 from tests.trials import ENOUGH, request_for
 

@@ -9,7 +9,7 @@ import pytest
 from autotune.engine import lock
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
-from autotune.roles import Role
+from autotune.strategies import Role
 from tests.engines.contract import Behaviour, ProcessContract
 from tests.trials import request_of
 

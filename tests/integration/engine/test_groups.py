@@ -13,8 +13,8 @@ from autotune.engine.base import Limits
 from autotune.engine.local import LocalEngine
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.reason.sentences import reason_text
-from autotune.roles import Role
 from autotune.stats.intervals import EXPECTED
+from autotune.strategies import Role
 from tests.trials import ENOUGH, request_for, text_of
 
 pytestmark = pytest.mark.real

@@ -16,7 +16,7 @@ from autotune.engine.local import LocalEngine
 from autotune.errors import EngineError
 from autotune.reason import Killed, Outcome, Raised
 from autotune.reason.sentences import reason_text
-from autotune.roles import Role
+from autotune.strategies import Role
 from autotune.workload import Factory, Workload
 from tests.trials import request_for, stop_at_once
 

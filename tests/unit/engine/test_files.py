@@ -11,7 +11,7 @@ import pytest
 from autotune.engine.events import EventReader, EventWriter, describe, last_lines
 from autotune.engine.folder import TrialFolder
 from autotune.engine.local import environments_of
-from autotune.roles import Role
+from autotune.strategies import Role
 
 
 def test_the_path_is_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

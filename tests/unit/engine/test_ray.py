@@ -29,7 +29,7 @@ from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.installed import VERSION
 from autotune.machine import held_ports
 from autotune.reason import Exited, HostLost, Outcome, PlainReason, Reason, ReasonKind, TooFewHosts
-from autotune.roles import Role
+from autotune.strategies import Role
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.engines.fake import FAKE_FACTS, fake_machine
 from tests.trials import request_for

@@ -31,7 +31,7 @@ from autotune.reason import (
     ReasonKind,
 )
 from autotune.reason.sentences import reason_text
-from autotune.roles import Role
+from autotune.strategies import Role
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
 TRAINING = [("train_begin", {}), ("first_step", {"seconds": 0.5})]
