@@ -14,7 +14,6 @@ from autotune.doctor.rules import rules
 from autotune.options import Declared, declared
 from autotune.space import ready_made
 from autotune.strategies import strategies
-from benchmarks.page import NOW, commit_of
 from tools.docs.blocks import PAGES
 from tools.docs.pages import DOCS, NOTES, ROOT, write
 from tools.docs.write import config, pages
@@ -23,6 +22,8 @@ MADE = pages()
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(?:#[^)]*)?\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FIT_ROW = re.compile(r"^\| .* \| (?:equal|differs).* \| `(test_\w+)` \|$", re.MULTILINE)
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+RULE = re.compile(r"^- rule `([^`]+)`", re.MULTILINE)
 
 
 def test_there_is_a_page_for_each() -> None:
@@ -84,14 +85,15 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert path.resolve() in made or to not in made, link
 
 
-def test_every_row_about_fit_names_a_test() -> None:
-    """What the page of scripts says of `fit` and the loop is held by a test that exists."""
-    text = (DOCS / "scripts.md").read_text("utf-8")
-    table = text.partition("| what Keras's `fit` does |")[2].partition("\n\n")[0]
-    named = FIT_ROW.findall(table)
-    assert len(named) == len(table.splitlines()) - 2
-    every = "\n".join(each.read_text() for each in (ROOT / "tests").rglob("test_*.py"))
-    assert [name for name in named if f"def {name}(" not in every] == []
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_test_or_rule_that_a_page_names_is_there(path: Path) -> None:
+    text = path.read_text("utf-8")
+    for file, name in TEST.findall(text):
+        assert f"def {name}(" in (ROOT / file).read_text("utf-8")
+    tests = (ROOT / "tests").rglob("test_*.py")
+    every = "\n".join(each.read_text() for each in tests) if FIT_ROW.search(text) else ""
+    assert [name for name in FIT_ROW.findall(text) if f"def {name}(" not in every] == []
+    assert {*RULE.findall(text)} <= rules().keys()
 
 
 VARIABLE = re.compile(r"\bAUTOTUNE_[A-Z]+(?:_[A-Z]+)*\b")
@@ -109,22 +111,6 @@ def test_every_variable_is_on_the_page_and_no_other() -> None:
     read = {name for path in files for name in variables_in(path.read_text("utf-8"))}
     assert read - INTERNAL <= variables_in((DOCS / "environment.md").read_text("utf-8")) <= read
     assert read >= INTERNAL
-
-
-@pytest.mark.parametrize("name", ["delivered", "peers"])
-def test_figures_name_their_commit(name: str) -> None:
-    """Seven digits, and nothing that was changed since."""
-    text = (DOCS / "benchmarks" / f"{name}.md").read_text("utf-8")
-    assert NOW not in text or re.fullmatch(r"[0-9a-f]{7}", commit_of(text) or "")
-
-
-def test_pictures_are_small_and_ask_no_other_site() -> None:
-    pictures = [*(DOCS / "figures").iterdir()]
-    assert {"run.svg", "report.png"} <= {each.name for each in pictures}
-    for path in pictures:
-        assert path.stat().st_size < (150_000 if path.suffix == ".png" else 60_000)
-        if path.suffix == ".svg":
-            assert not re.search(r"url\(.?http|<image|href=.http", path.read_text("utf-8"))
 
 
 FOLDERS = ("autotune", "api", "benchmarks", "deploy", "docs", "examples", "tests", "tools")
