@@ -36,7 +36,7 @@ class Learner:
         *,
         shares_cores: bool = False,
     ) -> None:
-        self.pool = list(pool)
+        self.pool = [*dict.fromkeys(pool)]
         self.row = {c: i for i, c in enumerate(self.pool)}
         self.kernel = Kernel(self.pool, shares_cores=shares_cores)
         self.runs: list[Run] = []
