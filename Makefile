@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.installed
 PEERS  := .venv-peers
 
-.PHONY: demo test test-versions test-chaos test-cluster check check-gpu docs chaos schemathesis bench-pays bench-live bench-delivered bench-peers \
+.PHONY: demo test test-versions test-chaos test-cluster coverage mutants check check-gpu docs chaos schemathesis bench-pays bench-live bench-delivered bench-peers \
         bench-default-space bench-service bench-scaling bench-starts replay-tables clean
 
 # A training of three minutes by its own settings, which ends sooner with the search in it.
@@ -34,6 +34,19 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/mypy
+
+# How much of each package the unit tests run, in lines and branches.
+coverage: export OPENBLAS_NUM_THREADS = 1
+coverage: $(READY)
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --cov --cov-report=json:.cache/coverage.json tests/unit
+	$(BIN)/python -m tools.coverage .cache/coverage.json
+
+# How many small changes of the statistics and of the decision their unit tests find; half an hour on
+# two cores. What was not changed since is not run again; `mutmut show NAME` shows a survivor.
+mutants: export OPENBLAS_NUM_THREADS = 1
+mutants: $(READY)
+	nice $(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 # What must hold on a machine with GPUs, within ten minutes, as a table for an issue; error 77 where
 # there is no GPU and so nothing was checked.

@@ -69,10 +69,6 @@ class World:
         rates = {c: r * factor if c.distributed else r for c, r in self.rates.items()}
         return replace(self, rates=rates)
 
-    def with_noise(self, sd: float) -> World:
-        """Return a world whose runs scatter by that much."""
-        return replace(self, scatter=[each * sd / self.noise for each in self.scatter])
-
 
 def world_of(table: Table, *, alike: bool = True) -> World:
     """Return the world that a table shows, where runs tell of configurations `alike` as well."""
