@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autotune.stats.efficiency import learning_rate_factor, predicted_examples
+from autotune.stats.efficiency import epochs_factor, learning_rate_factor, predicted_examples
 from autotune.stats.gradients import (
     BATCHES,
     GradientProbe,
@@ -19,6 +19,11 @@ from autotune.stats.gradients import (
 from autotune.stats.intervals import Interval
 
 OWN = 32
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> None:
+    predicted_examples.cache_clear()
 
 
 def probe(trace: float = 1.0, square: float = 1.0, step: int = 100) -> GradientProbe:
@@ -80,6 +85,27 @@ def test_progress_that_is_lost_in_noise_tells_nothing() -> None:
     both = learning(unknown, probe(), rule=UpdateRule.NORMALIZED)
     alone = learning(probe(), rule=UpdateRule.NORMALIZED)
     assert predicted_examples(both, 512) == predicted_examples(alone, 512)
+
+
+@pytest.mark.parametrize("own", [0.0, -1.0])
+def test_no_progress_at_the_own_batch_tells_nothing_either(own: float) -> None:
+    moments = probe().whole
+    lost = (own,) * (BATCHES.index(OWN) + 1)
+    known = moments.model_copy(update={"progress": (*lost, *moments.progress[len(lost) :])})
+    unknown = probe().model_copy(update={"whole": known})
+    assert predicted_examples(learning(unknown, rule=UpdateRule.NORMALIZED), 512) is None
+
+
+def test_where_nothing_is_known_rate_and_epochs_stay() -> None:
+    assert learning_rate_factor(learning(), 512) == 1.0
+    assert epochs_factor(learning(), 512) == 1.0
+
+
+def test_a_batch_is_trained_for_the_epochs_that_it_needs_and_no_fewer_than_the_own() -> None:
+    known = learning(probe(trace=448.0))
+    assert epochs_factor(known, 512) == pytest.approx(960 / 480)
+    assert epochs_factor(known, 40) == pytest.approx(488 / 480)
+    assert epochs_factor(known, 8) == 1.0
 
 
 def test_intervals_of_drawn_gradients_hold_the_formula_of_the_truth() -> None:

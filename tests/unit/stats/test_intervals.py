@@ -8,7 +8,14 @@ import random
 import pytest
 from hypothesis import given, strategies as st
 
-from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, pooled_noise
+from autotune.stats.intervals import (
+    EXPECTED,
+    Interval,
+    Noise,
+    mean_rate,
+    pooled_noise,
+    squared_residuals,
+)
 
 rates = st.floats(min_value=0.1, max_value=1e6)
 NOISE = Noise(sd=0.08, degrees=10)
@@ -26,6 +33,18 @@ def test_mean_scales_with_its_unit(values: list[float], unit: float) -> None:
     plain, scaled = mean_rate(values, NOISE), mean_rate([v * unit for v in values], NOISE)
     assert scaled.low == pytest.approx(plain.low * unit)
     assert scaled.high == pytest.approx(plain.high * unit)
+
+
+def test_residuals_are_around_the_mean_of_each_group() -> None:
+    """A group of one run has none."""
+    assert squared_residuals([[1.0, 3.0], [5.0], [2.0, 2.0, 5.0]]) == (2.0 + 6.0, 1 + 2)
+
+
+def test_the_interval_of_a_mean_is_students() -> None:
+    found = mean_rate([90.0, 100.0, 110.0, 120.0], NOISE)
+    half = 2.228139 * NOISE.sd / 2
+    assert found.high / found.value == pytest.approx(math.exp(half))
+    assert found.value / found.low == pytest.approx(math.exp(half))
 
 
 def test_an_interval_is_no_surer_than_the_noise_behind_it() -> None:

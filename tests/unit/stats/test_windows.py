@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import random
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from statistics import fmean, pstdev
 
 import pytest
+from scipy.stats import linregress
 
 from autotune.plain import Window
-from autotune.stats.windows import Lengths, read, warmed_up_from
+from autotune.stats.windows import Lengths, read, steady_from, trend_of, warmed_up_from
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""
@@ -60,6 +61,27 @@ def test_more_windows_never_unsettle_an_agreement() -> None:
     windows = steady(12) + [Window(10, 0.3)] * 12
     answers = [warmed_up_from(windows[:n]) for n in range(24)]
     assert all(b is not None for a, b in pairwise(answers) if a is not None)
+
+
+def test_a_trend_is_the_line_of_least_squares() -> None:
+    """Through the logarithms of the rates at the middles of the windows, of four at least."""
+    draw = random.Random(0)
+    windows = [Window(draw.randint(90, 110), draw.uniform(0.1, 0.4)) for _ in range(12)]
+    ends = [*accumulate(each.seconds for each in windows)]
+    middles = [end - each.seconds / 2 for end, each in zip(ends, windows, strict=True)]
+    line = linregress(middles, [math.log(each.steps / each.seconds) for each in windows])
+    expected = (line.slope, line.stderr, middles[-1] - middles[0])
+    assert trend_of(windows) == pytest.approx(expected)
+    assert trend_of(windows[:3]) is None
+    assert trend_of(windows[:4]) is not None
+
+
+@pytest.mark.parametrize(("count", "start"), [(30, 16), (20, None)])
+def test_a_run_counts_from_where_it_no_longer_drifts(count: int, start: int | None) -> None:
+    """An eighth of the rest is left out at a time; where it drifts to the end it never counts."""
+    slowing = [Window(10, 0.1 * (1.2 - 0.02 * min(i, 15))) for i in range(count)]
+    assert warmed_up_from(slowing) is not None
+    assert steady_from(slowing) == start
 
 
 def test_a_stall_is_uncertain() -> None:
