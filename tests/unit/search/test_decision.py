@@ -17,7 +17,7 @@ from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.search import Search
 from autotune.space import Candidates
-from autotune.testing import FAKE_FACTS, FAKE_MACHINE
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE
 from tools.docs.samples import WORKLOAD
 
 from .conftest import ended
