@@ -39,7 +39,7 @@ _PUBLIC = {
     "autotune.length": "Length",
     "autotune.machine": "Machine",
     "autotune.options": "SearchOptions",
-    "autotune.plain": "Window",
+    "autotune.shared_values": "Window",
     "autotune.plan": "Plan",
     "autotune.reason": "Outcome Reason",
     "autotune.result": "Result SavedConfiguration load_configuration",

@@ -45,7 +45,6 @@ from autotune.events import (
 from autotune.length import Length as Length
 from autotune.machine import Machine as Machine
 from autotune.options import SearchOptions as SearchOptions
-from autotune.plain import Window as Window
 from autotune.plan import Plan as Plan
 from autotune.reason import Outcome as Outcome, Reason as Reason
 from autotune.result import (
@@ -54,6 +53,7 @@ from autotune.result import (
     load_configuration as load_configuration,
 )
 from autotune.result.stored import Unsaved as Unsaved
+from autotune.shared_values import Window as Window
 from autotune.space import Limit as Limit, Space as Space
 from autotune.stats.gradients import Learning as Learning
 from autotune.stats.intervals import Interval as Interval

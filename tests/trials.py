@@ -9,8 +9,8 @@ from typing import Any
 from autotune.config import Configuration
 from autotune.engine.base import Limits, Stop
 from autotune.engine.tasks.train import TrialRequest
-from autotune.plain import Window
 from autotune.reason import Message, Outcome
+from autotune.shared_values import Window
 from autotune.strategies import Role
 from autotune.trial import Stage, Trial
 from autotune.workload import Factory, Workload

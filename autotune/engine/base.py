@@ -21,8 +21,8 @@ from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
 from autotune.machine import Machine
-from autotune.plain import Window
 from autotune.reason import Outcome, Reason
+from autotune.shared_values import Window
 from autotune.value import Value
 from autotune.workload import Workload
 

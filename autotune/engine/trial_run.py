@@ -12,8 +12,8 @@ from autotune.engine.base import Limits, RunResult, Watch, go_on
 from autotune.engine.events import Event
 from autotune.engine.group import POLL, Exit, Report, WorkerGroup
 from autotune.engine.reasons import WorkersLost
-from autotune.plain import Window
 from autotune.reason import KernelKilled, Outcome, Overdue, Phase, PlainReason, Reason, ReasonKind
+from autotune.shared_values import Window
 from autotune.strategies import Role
 
 GRACE = 1.0

@@ -25,8 +25,8 @@ from libcst.metadata import (
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
-from autotune.plain import Count
 from autotune.program.text import fill_in, literal
+from autotune.shared_values import Count
 from autotune.stats.efficiency import epochs_factor, learning_rate_factor
 from autotune.stats.intervals import Interval
 from autotune.strategies import strategy, weighed_batch

@@ -11,7 +11,6 @@ from autotune.axis import Place
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
-from autotune.plain import Count
 from autotune.program.factories import global_names, preamble
 from autotune.program.pipeline import (
     at_source,
@@ -23,6 +22,7 @@ from autotune.program.pipeline import (
     validation,
 )
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
+from autotune.shared_values import Count
 from autotune.stats.efficiency import (
     WARM_UP_SHARE,
     epochs_factor,

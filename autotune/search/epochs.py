@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.engine.tasks.train import Fill
-from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.search.request import Subject
 from autotune.search.stopping import PATIENCE
+from autotune.shared_values import Window
 from autotune.stats.windows import UNKNOWN, Epoch, Lengths, Reading, drained, read, steady_from
 from autotune.strategies import strategy
 from autotune.trial import Stage, Trial

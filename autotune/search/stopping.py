@@ -14,8 +14,8 @@ from typing import NamedTuple
 from autotune.disk import is_of_a_folder
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
-from autotune.plain import Window
 from autotune.reason import BudgetEnded, Outcome, PlainReason, ReasonKind
+from autotune.shared_values import Window
 from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import (
     BLOCK_SECONDS,

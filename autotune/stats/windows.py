@@ -11,7 +11,7 @@ from itertools import accumulate
 from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
-from autotune.plain import Window
+from autotune.shared_values import Window
 from autotune.value import Value
 
 BLOCK_SECONDS = 0.4

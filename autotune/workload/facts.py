@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from autotune.config import Configuration
-from autotune.plain import Change, Count
+from autotune.shared_values import Change, Count
 from autotune.stats.gradients import Learning
 from autotune.text import plural
 from autotune.value import Value

@@ -15,9 +15,9 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
-from autotune.plain import Window
 from autotune.reason import Message
 from autotune.search.costs import Costs
+from autotune.shared_values import Window
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady
 from tests.engines.fake import observation

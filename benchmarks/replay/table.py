@@ -14,11 +14,11 @@ from typing import Any
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.machine import Machine
-from autotune.plain import Window
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.search.epochs import epoch_of
 from autotune.search.request import Subject
+from autotune.shared_values import Window
 from autotune.stats.windows import Epoch, steady_from
 from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts

@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.plain import Window
+from autotune.shared_values import Window
 from autotune.stats.windows import read, steady_from, warmed_up_from
 from benchmarks.replay import table as tables
 from benchmarks.replay.disturbances import Disturbance, undisturbed

@@ -37,9 +37,9 @@ from autotune.engine.tasks.train import (
     trial_request,
 )
 from autotune.errors import WorkloadError
-from autotune.plain import Window
 from autotune.reason import Message, Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text
+from autotune.shared_values import Window
 from autotune.strategies import Role
 from autotune.workload import Factory, Workload
 from tests.engines.fake import Ending, FakeEngine, fake_learning

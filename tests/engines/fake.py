@@ -28,8 +28,8 @@ from autotune.engine.tasks.observe import (
 )
 from autotune.engine.tasks.train import LearningRequest, TrialRequest
 from autotune.machine import Host, Machine
-from autotune.plain import Window
 from autotune.reason import Killed, Message, Outcome
+from autotune.shared_values import Window
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.workload import WorkloadFacts
 

@@ -14,8 +14,8 @@ from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import trial_request
 from autotune.machine import Machine
-from autotune.plain import Window
 from autotune.search.stopping import MeasureWatch
+from autotune.shared_values import Window
 from autotune.workload import Workload, WorkloadFacts, factory_from_text
 
 FACTORIES = Path(__file__).with_name("workload.py")

@@ -13,7 +13,7 @@ import tensorflow as tf
 from autotune.calls import MethodCall
 from autotune.engine.child.once import ReadOnce, reads_once
 from autotune.engine.child.returned import length_of
-from autotune.plain import Count
+from autotune.shared_values import Count
 
 LEFT_OUT = (
     # They end a training, which in a trial the tuner does,

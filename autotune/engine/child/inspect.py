@@ -26,7 +26,7 @@ from autotune.engine.child.returned import BATCH, Taken, check_sizes, taken_from
 from autotune.engine.child.script import fit_reached, other_backend
 from autotune.engine.events import Step, describe
 from autotune.errors import DatasetTooSmall, FactoryFailed, ScriptFailed, WorkloadError
-from autotune.plain import Count
+from autotune.shared_values import Count
 
 _OTHERS = (BATCH, BATCH + BATCH // 2, BATCH + BATCH // 4)
 """Batches that are made of a script's data, the first that does not divide those of its own."""

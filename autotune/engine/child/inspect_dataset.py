@@ -31,7 +31,7 @@ from autotune.engine.child.repeatability import (
 from autotune.engine.child.returned import BATCH, Taken
 from autotune.engine.events import SAID
 from autotune.errors import DatasetTooSmall, FactoryFailed
-from autotune.plain import Change, Count
+from autotune.shared_values import Change, Count
 
 _TRIED = 8
 """Examples on which a model is tried."""

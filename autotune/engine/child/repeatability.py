@@ -17,7 +17,7 @@ import tensorflow as tf
 
 from autotune.engine.child import private
 from autotune.engine.child.passes import read_within
-from autotune.plain import Change
+from autotune.shared_values import Change
 
 _PYTHON = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
 _DRAWS = re.compile(

@@ -12,8 +12,8 @@ import pytest
 
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.ray import RayEngine
-from autotune.plain import Window
 from autotune.reason import HostLost, Killed, Outcome, PlainReason, ReasonKind, TooFewHosts
+from autotune.shared_values import Window
 from autotune.strategies import Role
 from tests.cluster.engine.nodes import Nodes
 from tests.trials import ENOUGH, request_for, text_of

@@ -12,8 +12,8 @@ from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import trial_request
-from autotune.plain import Window
 from autotune.reason import Outcome, PlainReason, ReasonKind
+from autotune.shared_values import Window
 from autotune.workload import Workload
 
 from .conftest import MACHINE, in_module, in_script

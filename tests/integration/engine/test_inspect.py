@@ -12,7 +12,7 @@ import pytest
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
-from autotune.plain import Change
+from autotune.shared_values import Change
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 from .conftest import BUSY, NO_BACKLOG, Inspect, in_module

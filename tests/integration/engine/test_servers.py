@@ -14,9 +14,9 @@ from autotune.engine.base import Limits, Stop
 from autotune.engine.folder import TrialFolder
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.train import TrialRequest
-from autotune.plain import Window
 from autotune.program import render
 from autotune.reason import Killed, Outcome
+from autotune.shared_values import Window
 from autotune.strategies import strategy
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.trials import ENOUGH, request_for

@@ -10,8 +10,8 @@ import pytest
 from autotune.answer import Verdict
 from autotune.config import Configuration
 from autotune.machine import Host, Machine
-from autotune.plain import Window
 from autotune.reason import Outcome
+from autotune.shared_values import Window
 from autotune.workload import WorkloadFacts
 from benchmarks.pays.cases import Case, Scenario
 from benchmarks.pays.searches import Found, judged

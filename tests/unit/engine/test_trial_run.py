@@ -19,7 +19,6 @@ from autotune.engine.trial_run import (
     WorkerSteps,
     root_cause,
 )
-from autotune.plain import Window
 from autotune.reason import (
     KernelKilled,
     Killed,
@@ -31,6 +30,7 @@ from autotune.reason import (
     ReasonKind,
 )
 from autotune.reason.sentences import reason_text
+from autotune.shared_values import Window
 from autotune.strategies import Role
 
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)

@@ -13,11 +13,11 @@ import pytest
 from autotune.checks.breakdown import Breakdown, Part, Share
 from autotune.checks.scaling import BreakEven, Diagnosis
 from autotune.config import Configuration
-from autotune.plain import Window
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.search.tune import TuningRequest, dry_run
+from autotune.shared_values import Window
 from autotune.stats.intervals import Interval
 from autotune.trial import Stage, Trial
 from tests.answers import answer_of

@@ -10,9 +10,9 @@ from autotune.config import Configuration, default_of
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
-from autotune.plain import Change
 from autotune.reason.sentences import rule_text
 from autotune.search.design import nearest
+from autotune.shared_values import Change
 from autotune.space import Candidates, candidates, parse_space
 from autotune.workload import Cacheable, FitCall, FitData, FitFacts, Returned
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_machine

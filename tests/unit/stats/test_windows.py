@@ -10,7 +10,7 @@ from statistics import fmean, pstdev
 import pytest
 from scipy.stats import linregress
 
-from autotune.plain import Window
+from autotune.shared_values import Window
 from autotune.stats.windows import Lengths, read, steady_from, trend_of, warmed_up_from
 
 COVERED = 0.85

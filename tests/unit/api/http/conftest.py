@@ -25,9 +25,9 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo, answer_of
 from autotune.config import Configuration
 from autotune.events import TrialEnded
-from autotune.plain import Window
 from autotune.reason import Message
 from autotune.result import Result
+from autotune.shared_values import Window
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
 from autotune.wire.jobs import Job, JobRequest, State
