@@ -15,7 +15,7 @@ from numpy import ndarray
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from autotune.disk import named
+from autotune.disk_errors import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
 from autotune.engine.resolve import interruptible, uninterrupted

@@ -17,7 +17,7 @@ from pydantic import Field, TypeAdapter
 from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.config import Configuration
-from autotune.disk import is_of_the_disk
+from autotune.disk_errors import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
 from autotune.events import Event
 from autotune.options import SearchOptions

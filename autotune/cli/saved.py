@@ -43,7 +43,7 @@ def script(
 
 def report(*, folder: take.Folder = take.OUT) -> None:
     """Write report.html again, from the other files of a result."""
-    from autotune.disk import put_texts
+    from autotune.disk_errors import put_texts
     from autotune.result import Result
 
     put_texts(folder, {REPORT: Result.load(folder).report()})

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotune.config import axes
-from autotune.disk import write_text
+from autotune.disk_errors import write_text
 from autotune.library import modules_for
 from autotune.program import cluster_files
 from autotune.reason.sentences import reason_text

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from pydantic import ValidationError, computed_field
 
-from autotune.disk import put_texts
+from autotune.disk_errors import put_texts
 from autotune.errors import ConfigurationError, UsageError, first_mistake
 from autotune.result.explanations import explanations
 from autotune.result.files import REPORT, TRIALS, texts

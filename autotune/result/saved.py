@@ -14,7 +14,7 @@ from pydantic import ValidationError, computed_field
 from autotune.answer import Answer, Verdict
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
-from autotune.disk import write_text
+from autotune.disk_errors import write_text
 from autotune.errors import (
     ConfigurationError,
     NotVerified,

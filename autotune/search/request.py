@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BeforeValidator
 
 from autotune.config import Configuration
-from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
+from autotune.disk_errors import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
 from autotune.length import Length

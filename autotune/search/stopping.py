@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from autotune.disk import is_of_a_folder
+from autotune.disk_errors import is_of_a_folder
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.reason import BudgetEnded, Outcome, PlainReason, ReasonKind

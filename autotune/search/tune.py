@@ -9,7 +9,7 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 
 from autotune.answer import Answer
 from autotune.config import Configuration, describe
-from autotune.disk import put_each, trouble
+from autotune.disk_errors import put_each, trouble
 from autotune.engine.base import Engine
 from autotune.engine.load import warning
 from autotune.engine.resolve import uninterrupted
