@@ -1,4 +1,4 @@
-"""One attempt while its process runs: its child, its messages, its lease, and its end in time."""
+"""One attempt at a job: the order for its process, the process, its lease, its end and outcome."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 
@@ -25,12 +25,14 @@ from autotune.api.settings import PREFIX, Code, Patience, Settings
 from autotune.api.store import attempts
 from autotune.api.store.attempts import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import AttemptReport, ClaimedJob, ProcessIdentity
-from autotune.api.work import processes
+from autotune.api.values import AttemptReport, ClaimedJob, JobOutcome, ProcessIdentity, answer_of
+from autotune.api.work import messages, processes
 from autotune.api.work.messages import ODD, FinalMessage, GaveUp, Message, SearchOrder, message
-from autotune.text import cleaned, size
+from autotune.api.workloads import Registry
+from autotune.space import Space
+from autotune.text import cleaned, roughly, size
 from autotune.wire.errors import DatabaseUnavailable, ServiceError
-from autotune.wire.jobs import State
+from autotune.wire.jobs import Job, State
 
 # As in `autotune.engine.fork_client`: the worker's own module path finds the same autotune. The
 # network comes before all that starts threads.
@@ -41,8 +43,59 @@ _PROGRAM = (
 )
 _WITHHELD = (PREFIX, "OTEL_")
 """Begin the variables of the service's own settings, and of where its traces go."""
+LAST_SECONDS = 15.0
+"""A search that goes on after a crash gets at least this long, to decide from what it has."""
 LONGEST_LINE, AT_ONCE, MOST = 1 << 26, 1 << 24, 1 << 28
 """Bytes of a message, of what is heard before it is looked at, and of all messages."""
+
+
+def jobs_folder(settings: Settings) -> Path:
+    return settings.data / "jobs"
+
+
+def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
+    request = claimed.job
+    out = (jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute()
+    left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
+    deaths = Counter(claimed.killers)
+    # A study without trials may be another machine's, or of other code.
+    goes_on = claimed.study and claimed.kept
+    return messages.SearchOrder(
+        name=f"job {claimed.job.id}",
+        **_what(request, registry, settings, out),
+        space=request.space,
+        options=request.options.model_copy(update={"budget": left}),
+        out=out,
+        engine=settings.engine,
+        isolation=settings.network,
+        kept=claimed.kept if goes_on else (),
+        study=claimed.study if goes_on else None,
+        excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
+    )
+
+
+def _what(request: Job, registry: Registry, settings: Settings, out: Path) -> dict[str, Any]:
+    """Return the part of an order that says what is tuned."""
+    program = request.program
+    if program is None:
+        workload = registry[request.workload]
+        params = workload.validate(request.params)
+        workload.check_space(request.space, params)
+        of_model, of_dataset = workload.arguments(params, request.space)
+        fields = {"model": workload.model, "dataset": workload.dataset}
+        return {**fields, "model_arguments": of_model, "dataset_arguments": of_dataset}
+    axes = request.space.own_axes if isinstance(request.space, Space) else ()
+    arguments = (request.params, program.dataset_params)
+    of_model, of_dataset = (
+        {name: each for name, each in given.items() if name not in axes} for given in arguments
+    )
+    return {
+        **program.model_dump(include={"model", "dataset", "arguments", "fit"}),
+        "model_arguments": of_model,
+        "dataset_arguments": of_dataset,
+        "code": out / "code",
+        "limits": (settings.code.processes, settings.code.disk),
+    }
 
 
 class Tuner:
@@ -359,3 +412,25 @@ def _report_of(what: Message) -> AttemptReport:
     return AttemptReport(
         events=(what,), trial=what.trial if isinstance(what, events.TrialEnded) else None
     )
+
+
+def outcome_of(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
+    match final:
+        case messages.Found(recommendation=result):
+            return JobOutcome(
+                state=State.DONE,
+                **answer_of(result),
+                recommendation=result.model_dump_json(exclude={"trials"}),
+            )
+        case messages.GaveUp(reason=reason, interrupted=False):
+            return failed(reason)
+    if cause is EndCause.CANCELLED:
+        return JobOutcome(state=State.CANCELLED)
+    return failed(
+        f"The search had no result within its budget of {roughly(job.seconds)} and was stopped. "
+        "Ask for it again with a longer budget."
+    )
+
+
+def failed(reason: str) -> JobOutcome:
+    return JobOutcome(state=State.FAILED, reason=reason)

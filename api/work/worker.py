@@ -11,13 +11,11 @@ import shutil
 import signal
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 import psutil
 
@@ -32,15 +30,22 @@ from autotune.api.store.jobs import open_database
 from autotune.api.store.tables import check_schema
 from autotune.api.store.usage import AT_ONCE, remove_ended, still_there
 from autotune.api.store.workers import known_machine
-from autotune.api.values import ClaimedJob, JobOutcome, OrphanedProcesses, WorkerInfo, answer_of
+from autotune.api.values import ClaimedJob, JobOutcome, OrphanedProcesses, WorkerInfo
 from autotune.api.work import messages, processes
-from autotune.api.work.attempt import EndCause, Lease, Supervision, Tuner
-from autotune.api.workloads import Registry
+from autotune.api.work.attempt import (
+    EndCause,
+    Lease,
+    Supervision,
+    Tuner,
+    failed,
+    jobs_folder,
+    order,
+    outcome_of,
+)
 from autotune.engine.resolve import new_engine
 from autotune.face import Face, shown_by
 from autotune.machine import Machine
-from autotune.space import Space
-from autotune.text import plural, roughly, size
+from autotune.text import plural, size
 from autotune.wire.errors import (
     BadArchive,
     CodeTooLarge,
@@ -48,12 +53,10 @@ from autotune.wire.errors import (
     InvalidTuning,
     Superseded,
 )
-from autotune.wire.jobs import Job, State
+from autotune.wire.jobs import State
 
 _HELD = "Processes of an earlier attempt hold the devices."
 _EDITED = "The workload's code has changed since its first trials; ask for it again."
-LAST_SECONDS = 15.0
-"""A search that goes on after a crash gets at least this long, to decide from what it has."""
 REMOVE_SECONDS = 3600.0
 """Between removals of jobs that are too old to be kept."""
 DAY_SECONDS = 24 * 3600.0
@@ -179,7 +182,7 @@ class Worker:
                 self._unpack(claimed, what.code)
             tuner = Tuner(claimed.marker, self._settings, what, adopts=self._adopts)
         except (InvalidTuning, BadArchive, CodeTooLarge) as exc:
-            return self._finish(lease, _failed(str(exc)))
+            return self._finish(lease, failed(str(exc)))
         except OSError as exc:
             return self._stuck(lease, messages.detail(exc))
         return self._tune(lease, tuner)
@@ -198,14 +201,14 @@ class Worker:
         if claimed.job.state is State.CANCELLING:
             return JobOutcome(state=State.CANCELLED)
         if claimed.unreadable is not None:
-            return _failed(claimed.unreadable)
+            return failed(claimed.unreadable)
         if claimed.kept and self._is_edited(claimed):
-            return _failed(_EDITED)
+            return failed(_EDITED)
         deaths = self._settings.deaths
         if claimed.job.program is not None:  # It may end its search itself, as often as it likes.
             deaths = min(deaths, DEATHS_OF_CODE)
         if claimed.deaths >= deaths:
-            return _failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
+            return failed(f"Its search or worker crashed {plural(claimed.deaths, 'time')}.")
         return None
 
     def _tune(self, lease: Lease, tuner: Tuner) -> State:
@@ -224,7 +227,7 @@ class Worker:
             if tuner.order.code is None or shutil.disk_usage(tuner.order.out).free < ROOM:
                 return self._stuck(lease, final.for_log)
             most = size(self._settings.code.disk)
-            return self._finish(lease, _failed(f"The program has filled the {most} of its disk."))
+            return self._finish(lease, failed(f"The program has filled the {most} of its disk."))
         if isinstance(final, messages.Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
@@ -235,7 +238,7 @@ class Worker:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
         if isinstance(final, messages.GaveUp) and final.for_log:
             log("The engine could not run a search.", logging.ERROR, error=final.for_log)
-        return self._finish(lease, _outcome(supervision.asked or cause, final, lease.claimed.job))
+        return self._finish(lease, outcome_of(supervision.asked or cause, final, lease.claimed.job))
 
     def _is_edited(self, claimed: ClaimedJob) -> bool:
         job = claimed.job
@@ -292,77 +295,6 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
             log("A process cannot be killed.", logging.ERROR)
             lease.insist(lease.renew)
         tuner.close()
-
-
-def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
-    request = claimed.job
-    out = (jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute()
-    left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
-    deaths = Counter(claimed.killers)
-    # A study without trials may be another machine's, or of other code.
-    goes_on = claimed.study and claimed.kept
-    return messages.SearchOrder(
-        name=f"job {claimed.job.id}",
-        **_what(request, registry, settings, out),
-        space=request.space,
-        options=request.options.model_copy(update={"budget": left}),
-        out=out,
-        engine=settings.engine,
-        isolation=settings.network,
-        kept=claimed.kept if goes_on else (),
-        study=claimed.study if goes_on else None,
-        excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
-    )
-
-
-def _what(request: Job, registry: Registry, settings: Settings, out: Path) -> dict[str, Any]:
-    """Return the part of an order that says what is tuned."""
-    program = request.program
-    if program is None:
-        workload = registry[request.workload]
-        params = workload.validate(request.params)
-        workload.check_space(request.space, params)
-        of_model, of_dataset = workload.arguments(params, request.space)
-        fields = {"model": workload.model, "dataset": workload.dataset}
-        return {**fields, "model_arguments": of_model, "dataset_arguments": of_dataset}
-    axes = request.space.own_axes if isinstance(request.space, Space) else ()
-    arguments = (request.params, program.dataset_params)
-    of_model, of_dataset = (
-        {name: each for name, each in given.items() if name not in axes} for given in arguments
-    )
-    return {
-        **program.model_dump(include={"model", "dataset", "arguments", "fit"}),
-        "model_arguments": of_model,
-        "dataset_arguments": of_dataset,
-        "code": out / "code",
-        "limits": (settings.code.processes, settings.code.disk),
-    }
-
-
-def jobs_folder(settings: Settings) -> Path:
-    return settings.data / "jobs"
-
-
-def _outcome(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
-    match final:
-        case messages.Found(recommendation=result):
-            return JobOutcome(
-                state=State.DONE,
-                **answer_of(result),
-                recommendation=result.model_dump_json(exclude={"trials"}),
-            )
-        case messages.GaveUp(reason=reason, interrupted=False):
-            return _failed(reason)
-    if cause is EndCause.CANCELLED:
-        return JobOutcome(state=State.CANCELLED)
-    return _failed(
-        f"The search had no result within its budget of {roughly(job.seconds)} and was stopped. "
-        "Ask for it again with a longer budget."
-    )
-
-
-def _failed(reason: str) -> JobOutcome:
-    return JobOutcome(state=State.FAILED, reason=reason)
 
 
 if __name__ == "__main__":

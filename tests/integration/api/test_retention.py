@@ -14,7 +14,8 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobOutcome, WorkerInfo
-from autotune.api.work.worker import DAY_SECONDS, Worker, jobs_folder
+from autotune.api.work.attempt import jobs_folder
+from autotune.api.work.worker import DAY_SECONDS, Worker
 from autotune.wire.errors import NotFound
 from autotune.wire.jobs import Job, JobRequest, State
 

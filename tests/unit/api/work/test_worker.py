@@ -1,40 +1,101 @@
-"""From a claimed job to the order for its process."""
+"""What a worker does beside its jobs: it inspects its machine, and some things now and then."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from autotune.api.work.messages import SearchOrder
-from autotune.api.work.worker import LAST_SECONDS
-from autotune.config import Configuration
-from tests.trials import ended_trial
-
-Order = Callable[..., SearchOrder]
-
-
-def test_the_order_holds_what_the_operator_registered(order_after: Order, tmp_path: Path) -> None:
-    made = order_after()
-    assert made.model == "examples/digits.py:model_fn"
-    assert made.model_arguments == {"filters": 32}
-    assert made.out == tmp_path / "jobs" / made.name.removeprefix("job ") / "1"
-    assert made.options.budget == 180
+from autotune.api.log import logger
+from autotune.api.settings import load_settings
+from autotune.api.store import workers
+from autotune.api.store.database import Database
+from autotune.api.values import WorkerInfo
+from autotune.api.work import worker
+from autotune.api.work.worker import Inspection, at_most_every
+from autotune.errors import EngineError
+from autotune.machine import Machine
+from tests.engines.fake import FAKE_MACHINE, FakeEngine, fake_machine
 
 
-@pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
-def test_what_earlier_attempts_used_is_gone(order_after: Order, used: float, left: float) -> None:
-    assert order_after(used_seconds=used).options.budget == left
+def engine_of(found: Machine = FAKE_MACHINE, /, **methods: Callable[..., object]) -> FakeEngine:
+    engine = FakeEngine(lambda _: 1.0, machine=found)
+    for name, method in methods.items():
+        setattr(engine, name, method)
+    return engine
 
 
-def test_a_configuration_is_set_aside_after_its_second_death(order_after: Order) -> None:
-    once, twice = Configuration(), Configuration(per_replica_batch=64)
-    assert order_after(killers=(twice, once, twice)).excluded == (twice,)
+Inspect = Callable[..., Inspection]
 
 
-def test_a_study_without_trials_begins_anew(order_after: Callable[..., SearchOrder]) -> None:
-    """It may be of another machine, or of other code, whose trials would be kept."""
-    kept = (ended_trial(),)
-    assert order_after(study="{}").study is None
-    assert order_after(study="{}", kept=kept).study == "{}"
+@pytest.fixture
+def inspection(database: Database, monkeypatch: pytest.MonkeyPatch) -> Inspect:
+    def make(*engines: FakeEngine) -> Inspection:
+        left = iter(engines)
+        monkeypatch.setattr(worker, "new_engine", lambda _: next(left))
+        return Inspection(load_settings(devices="bench"), "bench", database)
+
+    return make
+
+
+def test_the_machine_is_looked_at_once(inspection: Inspect) -> None:
+    """A look takes seconds; it is alone on the machine, and the engine is closed after it."""
+    engine = engine_of()
+    here = inspection(engine)
+    assert here.machine is None
+    here.inspect()
+    here.inspect()
+    assert here.machine == FAKE_MACHINE
+    assert (engine.closed, engine.reservations) == (True, ["inspecting the machine"])
+
+
+@pytest.mark.parametrize(
+    ("methods", "told"),
+    [
+        ({"reserved": lambda what, notify: notify(f"Another search keeps {what} waiting.")}, []),
+        ({"machine": Mock(side_effect=EngineError("It is gone."))}, ["It is gone."]),
+        ({"machine": Mock(side_effect=RuntimeError("anything"))}, ["anything"]),
+    ],
+)
+def test_a_look_that_cannot_be_taken_is_taken_later(
+    inspection: Inspect, caplog: pytest.LogCaptureFixture, methods: dict[str, Any], told: list[str]
+) -> None:
+    """While a search is timed nothing is looked at; a failure is logged, whatever it is."""
+    here = inspection(engine_of(**methods), engine_of())
+    with caplog.at_level(logging.ERROR, logger.name):
+        here.inspect()
+    assert here.machine is None
+    assert [each.__dict__["fields"]["text"] for each in caplog.records] == told
+    here.inspect()
+    assert here.machine == FAKE_MACHINE
+
+
+def test_the_machine_of_an_earlier_look_counts_until_the_next(
+    inspection: Inspect, database: Database
+) -> None:
+    """A worker that starts while a search is timed knows it at once, and looks anew later."""
+    earlier = WorkerInfo(worker="w", devices="bench", host="h", machine=FAKE_MACHINE)
+    workers.seen(database, earlier)
+    other = fake_machine(cpus=3)
+    here = inspection(engine_of(other))
+    assert here.machine == FAKE_MACHINE
+    here.inspect()
+    assert here.machine == other
+
+
+def test_it_is_done_at_once_and_then_now_and_then() -> None:
+    """What failed is tried again without waiting."""
+    now = 5.0
+    work = Mock(side_effect=[ZeroDivisionError, None, None])
+    do_if_due = at_most_every(10, work, clock=lambda: now)
+    with pytest.raises(ZeroDivisionError):
+        do_if_due()
+    counts = []
+    for later in (6.0, 15.9, 16.0, 17.0):
+        now = later
+        do_if_due()
+        counts.append(work.call_count)
+    assert counts == [2, 2, 3, 3]
