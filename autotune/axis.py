@@ -92,6 +92,8 @@ class Axis:
         where: With which workloads the axis has an effect, by their facts. None: with any.
         needs_parameter: The axis matters only if the dataset factory declares this parameter, and
             is passed to it; `auto` as tf.data.AUTOTUNE.
+        alike: Configurations must agree in it for their memory to differ by the batch alone.
+        in_patch: A change of the user's own script can write it; one without needs the wrapper.
     """
 
     role: AxisRole
@@ -104,6 +106,8 @@ class Axis:
     matters: Callable[[Any], bool] | None = None
     where: Callable[[Any], bool] | None = None
     needs_parameter: str | None = None
+    alike: bool = False
+    in_patch: bool = False
 
     def matters_in(self, configuration: Any) -> bool:
         """Return whether the axis has an effect in a configuration."""

@@ -34,24 +34,48 @@ class Configuration(Described):
     """How a training is distributed and fed. Counts are whole numbers, sizes are in examples."""
 
     strategy: Annotated[
-        str, Axis(effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always)
+        str,
+        Axis(
+            alike=True,
+            in_patch=True,
+            effect=(0.03, 0.5),
+            role=AxisRole.PLACEMENT,
+            short="",
+            matters=always,
+        ),
     ] = "one_device"
     """The tf.distribute strategy."""
     workers: Annotated[
         Positive,
-        Axis(gain=-0.4, effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always),
+        Axis(
+            alike=True,
+            gain=-0.4,
+            effect=(0.03, 0.5),
+            role=AxisRole.PLACEMENT,
+            short="",
+            matters=always,
+        ),
     ] = 1
     """Number of worker processes, each with its own input pipeline."""
     replicas_per_worker: Annotated[
         Positive,
-        Axis(gain=-0.1, effect=(0.03, 0.5), role=AxisRole.PLACEMENT, short="", matters=always),
+        Axis(
+            alike=True,
+            in_patch=True,
+            gain=-0.1,
+            effect=(0.03, 0.5),
+            role=AxisRole.PLACEMENT,
+            short="",
+            matters=always,
+        ),
     ] = 1
     """Replicas of the model in one process, one per device."""
-    servers: Annotated[Natural, Axis(role=AxisRole.PLACEMENT, matters=always)] = 0
+    servers: Annotated[Natural, Axis(alike=True, role=AxisRole.PLACEMENT, matters=always)] = 0
     """Number of parameter servers, which hold the variables."""
     per_replica_batch: Annotated[
         Positive,
         _step(
+            in_patch=True,
             short="",
             memory=Trend.GROWS,
             gain=0.2,
@@ -61,7 +85,8 @@ class Configuration(Described):
     ] = 32
     """Batch size of each replica."""
     reduction: Annotated[
-        Reduction, Axis(effect=(0.02, 0.7), role=AxisRole.PLACEMENT, short="reduction {value}")
+        Reduction,
+        Axis(in_patch=True, effect=(0.02, 0.7), role=AxisRole.PLACEMENT, short="reduction {value}"),
     ] = "default"
     """All-reduce algorithm for the gradients."""
     shard_policy: Annotated[
@@ -78,6 +103,7 @@ class Configuration(Described):
     steps_per_execution: Annotated[
         Positive,
         _step(
+            in_patch=True,
             short="{value} steps/call",
             memory=Trend.NONE,
             gain=0.04,
@@ -88,7 +114,7 @@ class Configuration(Described):
     """Training steps per call of the compiled function, as in Model.compile."""
     prefetch: Annotated[
         Natural | Auto,
-        _input(effect=(0.02, 1.0), memory=Trend.GROWS, speed_only=True),
+        _input(in_patch=True, effect=(0.02, 1.0), memory=Trend.GROWS, speed_only=True),
     ] = "auto"
     """Batches that tf.data prefetches; auto is tf.data.AUTOTUNE."""
     num_parallel_calls: Annotated[
@@ -131,6 +157,8 @@ class Configuration(Described):
     cache: Annotated[
         Cache,
         _input(
+            alike=True,
+            in_patch=True,
             effect=(0.05, 1.2),
             short="cached in {value}",
         ),
@@ -140,6 +168,7 @@ class Configuration(Described):
     intra_op_parallelism_threads: Annotated[
         Natural,
         _step(
+            in_patch=True,
             line=Line(
                 place=Place.START,
                 code="tf.config.threading.set_intra_op_parallelism_threads({value})",
@@ -152,7 +181,7 @@ class Configuration(Described):
         ),
     ] = 0
     """Intra-op threads of each process; 0 uses all cores."""
-    xla: Annotated[bool, _step(effect=(0.1, 1.0), short="XLA")] = False
+    xla: Annotated[bool, _step(in_patch=True, effect=(0.1, 1.0), short="XLA")] = False
     """Whether the training step is compiled with XLA (jit_compile)."""
     run_eagerly: Annotated[
         bool,
@@ -167,6 +196,7 @@ class Configuration(Described):
     precision: Annotated[
         Precision,
         Axis(
+            alike=True,
             effect=(0.1, 1.0),
             role=AxisRole.NUMERICS,
             line=Line(place=Place.START, code="keras.config.set_dtype_policy({value})"),

@@ -34,13 +34,6 @@ from autotune.strategies.mirrored import OPERATIONS
 from autotune.text import plural
 from autotune.workload import FitData, FitFacts, WorkloadFacts
 
-_WRITTEN = {
-    *("strategy", "replicas_per_worker", "reduction", "per_replica_batch", "steps_per_execution"),
-    *("xla", "cache", "prefetch", "intra_op_parallelism_threads"),
-}
-"""Axes that a patch can write; any other that is away from its default needs the wrapper."""
-
-
 _BATCHES = matchers.Call(func=matchers.Attribute(attr=matchers.Name("batch")))
 
 
@@ -123,7 +116,7 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     if fit.own_strategy:
         raise _Refused("The script makes a strategy of its own.")
     changed = configuration.changed()
-    if others := sorted({*changed} - _WRITTEN):
+    if others := sorted(name for name in changed if not axis_of(name).in_patch):
         named = [axis_of(each).in_short(each, changed[each]) or each for each in others]
         raise _Refused(f"No argument of fit or compile stands for {', '.join(named)}.")
     known = facts.learning

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, linear_regression
 
 from autotune.checks.breakdown import LIMITS
+from autotune.config import axes
 from autotune.engine.load import SHARE, remark
 from autotune.face import for_face
 from autotune.objective import COST, EPOCH, Scorer, devices, objective_named
@@ -30,8 +31,6 @@ from autotune.text import plural, rate, roughly, size
 from autotune.trial import Trial
 
 FAILURES = {*Outcome} - {Outcome.MEASURED, Outcome.PRUNED, Outcome.SKIPPED, Outcome.UNFINISHED}
-ALIKE = ("strategy", "workers", "servers", "replicas_per_worker", "cache", "precision")
-"""Axes in which configurations have to agree for their memory to differ by the batch alone."""
 LEAST_GROWTH = 0.1
 """Share of the peak that the batches have to explain: a smaller one says nothing of larger ones."""
 Explain = Callable[[ResultData], Iterator[str]]
@@ -182,9 +181,10 @@ def _peaks(result: ResultData) -> Mapping[int, float]:
     """Return the largest peak by batch, of those that are like the recommended one otherwise."""
     found: dict[int, float] = defaultdict(float)
     mine = result.config.values()
+    alike = [name for name, axis in axes().items() if axis.alike]
     for trial in result.trials:
         theirs = trial.configuration.values()
-        if trial.measured and all(theirs.get(name) == mine.get(name) for name in ALIKE):
+        if trial.measured and all(theirs.get(name) == mine.get(name) for name in alike):
             batch = trial.configuration.per_replica_batch
             found[batch] = max(found[batch], trial.peak_memory)
     return found
