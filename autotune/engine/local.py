@@ -14,7 +14,7 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import Any, Self, cast
 
-from autotune import disk
+from autotune.disk_errors import EXIT_CODE, NEXT_STEP
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
 from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient
@@ -122,7 +122,7 @@ class LocalEngine(ProcessEngine):
         if _is_of_the_disk(result.reason):
             raise OutputError(
                 f"{folder.path.parent} cannot be used: a process {why_ended(result)}.",
-                disk.NEXT_STEP,
+                NEXT_STEP,
             )
         return task.answer(result, answers_in(folder, 1))
 
@@ -212,4 +212,4 @@ def _names(gpus: tuple[int, ...]) -> str:
 def _is_of_the_disk(reason: Reason) -> bool:
     if isinstance(reason, Raised):
         return is_of_the_disk({"kind": reason.error, "message": reason.message})
-    return isinstance(reason, Exited) and reason.code == disk.EXIT_CODE
+    return isinstance(reason, Exited) and reason.code == EXIT_CODE

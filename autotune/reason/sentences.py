@@ -6,8 +6,8 @@ import signal
 import tomllib
 from pathlib import Path
 
-from autotune import disk
 from autotune.config import equal_parts
+from autotune.disk_errors import EXIT_CODE
 from autotune.face import for_face
 from autotune.reason import (
     Exited,
@@ -84,7 +84,7 @@ def _division(batch: int, replicas: int) -> dict[str, str]:
 
 def death(reason: Killed | Exited | KernelKilled) -> str:
     """Return the end of a process as the predicate of a sentence."""
-    if isinstance(reason, Exited) and reason.code == disk.EXIT_CODE:
+    if isinstance(reason, Exited) and reason.code == EXIT_CODE:
         return "could not write its files: the disk is full or read-only, or the folder is gone"
     if isinstance(reason, Exited):
         return f"exited with code {reason.code} without a result"
