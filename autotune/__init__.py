@@ -67,7 +67,7 @@ __all__ = sorted(_HOME, key=lambda name: (name.islower(), name))  # noqa: PLE060
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used (PEP 562)."""
     if name == "__version__":
-        from autotune.installed import VERSION  # noqa: PLC0415 - as the other names
+        from autotune.versions import VERSION  # noqa: PLC0415 - as the other names
 
         return VERSION
     if name not in _HOME:

@@ -37,7 +37,7 @@ from autotune.api.log import log
 from autotune.api.settings import PRIVATE, Settings
 from autotune.errors import in_words
 from autotune.face import Face, shown_by
-from autotune.installed import VERSION
+from autotune.versions import VERSION
 from autotune.wire.errors import Problem, SettingsError
 from autotune.wire.events import JobEvent
 

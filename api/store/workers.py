@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, sel
 from autotune.api.store.database import Database, Now, insert_new, live
 from autotune.api.store.tables import IS_HELD, attempts, jobs, workers
 from autotune.api.values import WorkerInfo
-from autotune.installed import VERSION
 from autotune.machine import Machine
+from autotune.versions import VERSION
 from autotune.wire.errors import NotFound
 from autotune.wire.jobs import SeenWorker
 

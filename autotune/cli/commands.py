@@ -75,7 +75,7 @@ for name, panel, group in (
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
     if wanted:
-        from autotune.installed import VERSION
+        from autotune.versions import VERSION
 
         typer.echo(f"autotune {VERSION}")
         raise typer.Exit

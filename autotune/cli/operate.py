@@ -177,7 +177,7 @@ def service_database(settings: Path | None) -> Iterator[Database]:
 
 def _unchanged(settings: Path | None) -> Database:
     """Return the database that there is; nothing is made here."""
-    from autotune.installed import check_service
+    from autotune.versions import check_service
 
     check_service()
     from sqlalchemy import make_url

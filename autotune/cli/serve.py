@@ -57,7 +57,7 @@ def serve(
     settings: SettingsFile = None,
 ) -> None:
     """Run the API and a worker, which processes one job at a time, until Ctrl-C or SIGTERM."""
-    from autotune.installed import check_service
+    from autotune.versions import check_service
 
     check_service()
     if part is PartName.WORKER:

@@ -10,8 +10,8 @@ from rich.text import Text
 from autotune.doctor.rule import HERE, Rule, Severity
 from autotune.doctor.rules import rules
 from autotune.doctor.source import Edit, Place, Trouble
-from autotune.installed import VERSION
 from autotune.text import plural
+from autotune.versions import VERSION
 
 _STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow"}
 

@@ -24,9 +24,9 @@ from autotune.engine.tasks.inspect import EVERYWHERE, DevicesRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.errors import EngineError, UsageError, WorkloadError
-from autotune.installed import VERSION, check_installed
 from autotune.reason import Outcome, TooFewHosts
 from autotune.reason.sentences import reason_text
+from autotune.versions import VERSION, check_installed
 
 SCHEME = "ray://"
 _ADDRESS = "RAY_ADDRESS"

@@ -25,10 +25,10 @@ from autotune.engine.local import LocalEngine, environments_of
 from autotune.engine.lock import Claim, Wait
 from autotune.engine.reasons import WorkersLost
 from autotune.engine.user_code import Code, install
-from autotune.installed import VERSION
 from autotune.machine import boot_id, held_ports
 from autotune.reason import PlainReason, Reason, ReasonKind
 from autotune.strategies import Role
+from autotune.versions import VERSION
 
 UNATTENDED_SECONDS = 20.0
 PIECE = 8 * 2**20

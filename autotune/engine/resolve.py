@@ -20,9 +20,9 @@ from typing import Any, Self, cast
 from autotune.engine.base import A, Engine, Task, Watch, go_on
 from autotune.engine.lock import Notify, Wait
 from autotune.errors import EngineError, UsageError
-from autotune.installed import load_attribute, load_plugin
 from autotune.machine import Machine
 from autotune.text import roughly
+from autotune.versions import load_attribute, load_plugin
 
 GROUP = "autotune.engines"
 QUIET_POLL_SECONDS = 5.0

@@ -23,7 +23,6 @@ from autotune.answer import Answer
 from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.scaling import Diagnosis
 from autotune.config import describe
-from autotune.installed import VERSION
 from autotune.library import NAMES
 from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
 from autotune.result.files import programs
@@ -34,6 +33,7 @@ from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
 from autotune.text import plural, rate_with_error, roughly, share, size
 from autotune.trial import Trial
+from autotune.versions import VERSION
 from autotune.workload import Workload
 
 STYLE, SCRIPT = "style.css", "script.js"

@@ -22,12 +22,12 @@ from autotune.errors import (
     first_mistake,
     in_words,
 )
-from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.options import MARGIN
 from autotune.stats.intervals import Interval
 from autotune.text import size
 from autotune.value import Derived
+from autotune.versions import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
 RESULT = "result.json"

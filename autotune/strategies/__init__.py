@@ -8,7 +8,6 @@ from pkgutil import iter_modules
 
 from autotune.config import Configuration, equal_parts
 from autotune.errors import ConfigurationError
-from autotune.installed import load_plugins
 from autotune.strategies._base import (
     Role as Role,
     Setup as Setup,
@@ -17,6 +16,7 @@ from autotune.strategies._base import (
     tf_config as tf_config,
 )
 from autotune.text import hint
+from autotune.versions import load_plugins
 
 GROUP = "autotune.strategies"
 """Of the entry points; each names an instance of `Strategy`."""

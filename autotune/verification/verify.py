@@ -17,7 +17,6 @@ from autotune.engine.resolve import interruptible, reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import FactoryNotFound, NothingMeasured, NotVerified, WorkloadError
 from autotune.events import Observer, Preparing, as_notices, nobody
-from autotune.installed import VERSION
 from autotune.machine import Machine
 from autotune.objective import objective_named
 from autotune.options import SearchOptions
@@ -35,6 +34,7 @@ from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.text import parse_seconds, plural, sentence, times
 from autotune.trial import BROKEN, Trial
 from autotune.value import Value
+from autotune.versions import VERSION
 from autotune.workload import Workload, WorkloadFacts
 
 SECONDS = 50.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autotune.errors import UsageError
-from autotune.installed import load_plugin, load_plugins
+from autotune.versions import load_plugin, load_plugins
 
 GROUP = "autotune.tests"
 Install = Callable[[str], None]

@@ -7,8 +7,8 @@ from pkgutil import iter_modules
 
 from autotune.doctor.rule import Rule
 from autotune.errors import UsageError
-from autotune.installed import load_plugins
 from autotune.text import hint
+from autotune.versions import load_plugins
 
 GROUP = "autotune.rules"
 """Of the entry points; each names a `Rule`."""

@@ -72,7 +72,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 def test_a_package_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     broken = EntryPoint("mine", "nosuch_package:workload", "autotune.workloads")
-    monkeypatch.setattr("autotune.installed.entry_points", lambda **_: [broken])
+    monkeypatch.setattr("autotune.versions.entry_points", lambda **_: [broken])
     with pytest.raises(SettingsError, match="nosuch_package"):
         load_settings().registry()
 

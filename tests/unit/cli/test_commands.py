@@ -12,9 +12,9 @@ import yaml
 from rich.console import Console
 
 from autotune.cli.commands import app
-from autotune.installed import VERSION
 from autotune.result.progress import terminal_report
 from autotune.space import ready_made
+from autotune.versions import VERSION
 from tests.engines.fake import FAKE_MACHINE
 
 from .conftest import run, tune

@@ -10,8 +10,8 @@ import pytest
 from autotune import Interval, Verdict, Verification, VerificationOutcome
 from autotune.cli.verify import verification_text
 from autotune.config import Configuration
-from autotune.installed import VERSION
 from autotune.result.saved import SavedConfiguration, save_configuration
+from autotune.versions import VERSION
 from tests.answers import answer_of
 from tests.drawing import draw
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine

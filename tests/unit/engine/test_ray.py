@@ -26,10 +26,10 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.engine.trial_run import TrialRun
 from autotune.engine.user_code import Code, code_of, install
 from autotune.errors import EngineError, FactoryFailed, UsageError
-from autotune.installed import VERSION
 from autotune.machine import held_ports
 from autotune.reason import Exited, HostLost, Outcome, PlainReason, Reason, ReasonKind, TooFewHosts
 from autotune.strategies import Role
+from autotune.versions import VERSION
 from autotune.workload import Factory, Workload, WorkloadFacts
 from tests.engines.fake import FAKE_FACTS, fake_machine
 from tests.trials import request_for

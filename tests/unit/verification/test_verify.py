@@ -24,7 +24,6 @@ from autotune import (
 )
 from autotune.config import Configuration
 from autotune.events import Event, TrialEnded
-from autotune.installed import VERSION
 from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.result import SavedConfiguration, load_configuration
@@ -32,6 +31,7 @@ from autotune.result.saved import PICKLES, save_configuration
 from autotune.search.request import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space
+from autotune.versions import VERSION
 from autotune.workload import factory_from_callable
 from tests.answers import answer_of
 from tests.engines.fake import (
