@@ -11,7 +11,7 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 import uvicorn
 
-from autotune import installed
+from autotune import versions
 from autotune.api.settings import load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
@@ -105,9 +105,9 @@ def test_a_service_without_its_packages_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     """In one sentence, before anything of it is imported."""
-    find = installed.find_spec
+    find = versions.find_spec
     monkeypatch.setattr(
-        installed, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
+        versions, "find_spec", lambda name: None if name == "sqlmodel" else find(name)
     )
     for name in [*sys.modules]:
         if name.startswith("autotune.api.store"):

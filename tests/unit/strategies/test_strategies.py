@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autotune import installed
+from autotune import versions
 from autotune.axis import AxisRole
 from autotune.config import Configuration, ShardPolicy, axes_of
 from autotune.errors import ConfigurationError
@@ -195,7 +195,7 @@ def test_a_process_sees_only_the_gpus_that_it_trains_on() -> None:
 
 def test_a_package_adds_a_strategy(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [EntryPoint(name, f"{__name__}:ADDED", GROUP) for name in ("added", "tpu")]
-    monkeypatch.setattr(installed, "entry_points", lambda *, group: points if group else [])
+    monkeypatch.setattr(versions, "entry_points", lambda *, group: points if group else [])
     strategies.cache_clear()
     try:
         assert strategy("added") is ADDED
