@@ -23,7 +23,7 @@ from autotune.errors import UsageError
 from autotune.events import Event, Observer, as_notices, nobody
 from autotune.options import SearchOptions, usage_error
 from autotune.plan import Plan
-from autotune.search.request import TuningRequest, check, check_names
+from autotune.search.setup import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
 from autotune.text import hint, parse_seconds, size as in_bytes
 from autotune.value import Scalar

@@ -11,8 +11,8 @@ from autotune import Result, SearchOptions
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.events import nobody
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.trial import Stage, Trial

@@ -26,7 +26,7 @@ from autotune.errors import OutputError
 from autotune.face import Face, shown_by
 from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.result import Result
-from autotune.search.request import TuningRequest
+from autotune.search.setup import TuningRequest
 from autotune.tuning import workload_of
 from autotune.workload import Workload, script_from_text, script_workload
 
@@ -87,7 +87,7 @@ def _sender(channel: int) -> Send:
 
 def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Result:
     # Optuna takes a second to import; the order is read before, so that a worker need not wait.
-    from autotune.search.opening import restore  # noqa: PLC0415 - see above
+    from autotune.search.resume import restore  # noqa: PLC0415 - see above
     from autotune.search.tune import tune  # noqa: PLC0415 - see above
 
     order.out.mkdir(parents=True, exist_ok=True)
@@ -141,7 +141,7 @@ def _url(order: messages.SearchOrder) -> str:
 
 
 def _observer(order: messages.SearchOrder, send: Send) -> events.Observer:
-    from autotune.search.opening import made_for  # noqa: PLC0415 - see above
+    from autotune.search.resume import made_for  # noqa: PLC0415 - see above
 
     measured = 0
 

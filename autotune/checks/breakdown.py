@@ -65,7 +65,7 @@ class Variant(Value):
 
 
 def telling(configuration: Configuration) -> tuple[Experiment, ...]:
-    """Return the experiments without which nobody knows what a step spends its time on."""
+    """Return the experiments without which the parts of a step are not known."""
     if not configuration.distributed:
         return (Experiment.STEP, Experiment.HELD)
     # Workers that only meet on parameter servers train nothing without them.

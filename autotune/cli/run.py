@@ -154,7 +154,7 @@ def _check_no_search(context: typer.Context) -> None:
 def _made_for(
     what: Subject, out: Path, *, space: str, options: SearchOptions, **given: Any
 ) -> Mapping[str, str]:
-    from autotune.search.request import TuningRequest, made_for
+    from autotune.search.setup import TuningRequest, made_for
     from autotune.tuning import workload_of
 
     workload = workload_of(*what, **given)
@@ -301,7 +301,7 @@ class Earlier(NamedTuple):
 
     @property
     def of_another_program(self) -> bool:
-        from autotune.search.request import PROGRAM
+        from autotune.search.setup import PROGRAM
 
         return PROGRAM in self.changed
 
@@ -340,7 +340,7 @@ def earlier_in(
         elsewhere: Whether other machines are to run it, whose fingerprint nobody knows here.
     """
     from autotune.result import Result
-    from autotune.search.request import LENGTH, MACHINE
+    from autotune.search.setup import LENGTH, MACHINE
 
     try:
         result = Result.load(folder)

@@ -10,9 +10,9 @@ from statistics import median
 import numpy as np
 
 from autotune.config import Configuration
-from autotune.search.history import ROUGH, History
 from autotune.search.kernel import Kernel, Matrix
 from autotune.search.posterior import Outlook, Posterior, Run, condensed
+from autotune.search.trials import ROUGH, History
 from autotune.trial import Trial, counting
 
 GUESSED = 0.4

@@ -35,7 +35,7 @@ NOISE, RATIO, DRIFT = (EXPECTED.sd, 0.8), (1.0, 0.8), (0.03, 1.0)
 noisy several replicas are, and of the drift of a machine. Sixteen recorded workloads on two shared
 cores have 0.077 and 0.45 of the first, 0.86 and 0.40 of the second. Both are wider: a few repeats
 which scatter by 0.3 %, as on a quiet machine, are to be believed, and so is a class four times as
-noisy as the other. Who expects too little distributes for nothing more often."""
+noisy as the other. A smaller value makes false *distribute* answers more frequent."""
 NOISIER = 0.6
 """The same deviation above the median of the noise. No machine was seen whose runs differ by more
 than 16 %, so what differs by more is an effect."""

@@ -38,9 +38,9 @@ from autotune.engine.tasks.train import BetweenEpochs
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.savings import BESIDE
+from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, unpaired_ratio

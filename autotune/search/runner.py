@@ -29,13 +29,18 @@ from autotune.engine.tasks.train import (
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
-from autotune.search.costs import REFERENCE_RUNS, expected_start
-from autotune.search.epochs import epoch_of, fill_of, trial_of
 from autotune.search.failures import ATTEMPTS, still_known
-from autotune.search.history import History
-from autotune.search.request import Subject
+from autotune.search.setup import Subject
 from autotune.search.stopping import GRACE, PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Study
+from autotune.search.trials import (
+    REFERENCE_RUNS,
+    History,
+    epoch_of,
+    expected_start,
+    fill_of,
+    trial_of,
+)
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import UNKNOWN, Epoch

@@ -21,15 +21,20 @@ from autotune.errors import Interrupted
 from autotune.options import SearchOptions
 from autotune.reason import Outcome
 from autotune.search.answering import Answering, Evidence
-from autotune.search.design import nearest_first, own_default
 from autotune.search.failures import HOPELESS, chances, nothing_measured
 from autotune.search.kernel import Matrix
 from autotune.search.learner import Learner
 from autotune.search.posterior import WALKERS
-from autotune.search.pruner import Reference, SlowerThanOneDevice
 from autotune.search.runner import Certification, Runner
 from autotune.search.savings import BESIDE, Choice, Prospects, choices
-from autotune.search.stopping import INTERRUPTIONS, Interruption, interruption
+from autotune.search.setup import nearest_first, own_default
+from autotune.search.stopping import (
+    INTERRUPTIONS,
+    Interruption,
+    Reference,
+    SlowerThanOneDevice,
+    interruption,
+)
 from autotune.space import Candidates
 from autotune.stats.intervals import EXPECTED
 from autotune.strategies import weighed_batch
@@ -257,8 +262,8 @@ class Search:
         return None
 
     def _affords(self, configuration: Configuration) -> bool:
-        ran, trials = self._history.ran, self._options.max_trials
-        within = trials is None or ran < trials
+        trials = self._options.max_trials
+        within = trials is None or self._history.timed < trials
         return within and self._seconds(configuration) <= self._budget.left
 
     def _within(self, step: Step) -> Step | None:

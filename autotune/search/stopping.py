@@ -1,4 +1,4 @@
-"""When to stop: a run that has shown enough, a search without budget, or one that is interrupted.
+"""When to stop: a run that has shown enough or is slower than one device, and a search.
 
 What interrupts a search is no reason to lose what it has found.
 """
@@ -11,12 +11,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from optuna import Study
+from optuna.pruners import BasePruner
+from optuna.trial import FrozenTrial
+
 from autotune.disk_errors import is_of_a_folder
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.reason import BudgetEnded, Outcome, PlainReason, ReasonKind
 from autotune.shared_values import Window
-from autotune.stats.intervals import EXPECTED
+from autotune.stats.intervals import EXPECTED, t_quantile
 from autotune.stats.windows import (
     BLOCK_SECONDS,
     UNKNOWN,
@@ -29,9 +33,9 @@ from autotune.stats.windows import (
 )
 
 PATIENCE = 3.0
-"""Steady seconds after which a run is taken as it is, though it may still be less precise: runs of
-twelve seconds differ from each other as much as runs of three. So long the end of an epoch is
-waited for, and a trend is taken to go on."""
+"""Steady seconds after which a run is measured, even if it is less precise: runs of twelve seconds
+differ from each other as much as runs of three. A run waits as long for the end of an epoch, and
+its trend is assumed to go on as long."""
 PATIENCE_IN_REPEATS = 8.0
 """Seconds for which a run that decides waits for the end of an epoch."""
 GRACE = 5.0
@@ -195,3 +199,60 @@ def interruption(error: Interruption) -> Interruption:
     if isinstance(error, OSError) and not is_of_a_folder(error):
         raise error
     return error
+
+
+ANALYSES = (1, 3, 10)
+"""Half seconds after which a run is compared with one device, and no more often, because every
+analysis may err."""
+ERROR = "error"
+"""User attribute of a running trial: the standard error of log(value) within the run."""
+CLIMB = "climb"
+"""User attribute of a running trial: the gain in log(value) that its trend may still bring."""
+FALSE_PRUNE_RATE = 0.005
+"""Probability of stopping a run that is as good as one device, over all analyses."""
+DEGREES = 8.0
+"""Degrees of freedom of Student's t, by which the noise is known."""
+
+
+class Reference(NamedTuple):
+    """What a run is compared with."""
+
+    log_score: float
+    """Of the best single device."""
+    sd: float
+    """Standard deviation of the difference from another run, the noise of that run included."""
+
+
+class SlowerThanOneDevice(BasePruner):
+    """Stops a run that is significantly slower than one device; without a reference, none.
+
+    Over all interim analyses of a run that is as fast, it errs with a probability of half a per
+    cent (Bonferroni).
+    """
+
+    def __init__(self, reference: Callable[[], Reference | None]) -> None:
+        self._reference = reference
+        self.bound = 0.0
+        """Upper bound on log(run / one device) at the last interim analysis."""
+
+    def prune(self, study: Study, trial: FrozenTrial) -> bool:
+        reference = self._reference()
+        if reference is None or not _is_due(trial):
+            return False
+        self.bound = _bound(study, trial, reference)
+        return self.bound < 0
+
+
+def _is_due(trial: FrozenTrial) -> bool:
+    """Whether an interim analysis lies between the last intermediate value and the one before."""
+    *_, before, last = -1, *sorted(trial.intermediate_values)
+    return any(before < analysis <= last for analysis in ANALYSES)
+
+
+def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:
+    shown = math.log(trial.intermediate_values[trial.last_step or 0])
+    minimizes = study.direction.name == "MINIMIZE"
+    score = (-shown if minimizes else shown) + trial.user_attrs.get(CLIMB, 0.0)
+    error = math.hypot(reference.sd, trial.user_attrs.get(ERROR, 0.0))
+    reach = error * t_quantile(DEGREES, 1 - FALSE_PRUNE_RATE / len(ANALYSES))
+    return float(score) - reference.log_score + reach

@@ -26,8 +26,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from autotune.config import Configuration
 from autotune.objective import Score, throughput_of
 from autotune.search.parameters import LEARNING, RECORD, Parameters, frozen, root_cause, state_of
-from autotune.search.pruner import CLIMB, ERROR, SlowerThanOneDevice
-from autotune.search.stopping import Shown
+from autotune.search.stopping import CLIMB, ERROR, Shown, SlowerThanOneDevice
 from autotune.stats.gradients import Learning
 from autotune.trial import Trial
 

@@ -24,11 +24,11 @@ from autotune.reason import Rule, RuleKind, nearest_batch
 from autotune.reason.sentences import rule_text
 from autotune.result import Result
 from autotune.result.stored import Unsaved
-from autotune.search.costs import Costs, expected_start, too_short
-from autotune.search.design import own_default, plain
-from autotune.search.opening import alone_in, open_study
 from autotune.search.profiling import Extras, patch_of
-from autotune.search.request import (
+from autotune.search.resume import alone_in, open_study
+from autotune.search.runner import Runner
+from autotune.search.search import Search
+from autotune.search.setup import (
     Subject,
     TuningRequest,
     calling,
@@ -36,11 +36,12 @@ from autotune.search.request import (
     lacking,
     made_for,
     named_space,
+    own_default,
+    plain,
 )
-from autotune.search.runner import Runner
-from autotune.search.search import Search
 from autotune.search.stopping import INTERRUPTIONS, Budget, Interruption, interruption
 from autotune.search.study import Study
+from autotune.search.trials import Costs, expected_start, too_short
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import is_nearest, strategy

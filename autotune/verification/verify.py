@@ -24,9 +24,9 @@ from autotune.reason.sentences import reason_text, rule_text
 from autotune.result import SavedConfiguration, load_configuration
 from autotune.result.saved import located
 from autotune.search.failures import ATTEMPTS
-from autotune.search.request import Subject, calling
 from autotune.search.runner import Runner
 from autotune.search.search import Search
+from autotune.search.setup import Subject, calling
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates, Situation

@@ -10,7 +10,7 @@ from functools import cache
 
 from autotune.config import Configuration
 from autotune.options import SearchOptions
-from autotune.search.design import own_default
+from autotune.search.setup import own_default
 from benchmarks.replay.characters import character
 from benchmarks.replay.disturbances import Disturbance, drift, one_in_ten, two_modes, undisturbed
 from benchmarks.replay.replay import situation

@@ -13,7 +13,7 @@ from optuna.terminator import BestValueStagnationEvaluator, Terminator
 
 from autotune.answer import Verdict
 from autotune.config import Configuration
-from autotune.search.design import nearest
+from autotune.search.setup import nearest
 from benchmarks.pays.cases import Case
 from benchmarks.peers.job import Entry
 from benchmarks.peers.tuners import search

@@ -14,10 +14,10 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
-from autotune.search.epochs import epoch_of, trial_of
-from autotune.search.request import Subject
 from autotune.search.runner import request_of
+from autotune.search.setup import Subject
 from autotune.search.stopping import MeasureWatch
+from autotune.search.trials import epoch_of, trial_of
 from autotune.trial import Stage
 from benchmarks.peers.job import Job
 from benchmarks.peers.tuners import TUNERS

@@ -16,7 +16,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message
-from autotune.search.costs import Costs
+from autotune.search.trials import Costs
 from autotune.shared_values import Window
 from benchmarks.replay.table import Run
 from benchmarks.replay.world import World, log_rate, steady

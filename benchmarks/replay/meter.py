@@ -7,8 +7,8 @@ from pathlib import Path
 from autotune.config import Configuration
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
-from autotune.search.epochs import epoch_of, trial_of
 from autotune.search.stopping import MeasureWatch
+from autotune.search.trials import epoch_of, trial_of
 from autotune.trial import Stage
 from benchmarks.peers.job import Entry
 from benchmarks.replay.engine import ReplayEngine

@@ -29,11 +29,10 @@ from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.reason import Outcome
-from autotune.search.design import nearest
-from autotune.search.epochs import epoch_of
-from autotune.search.request import Subject
 from autotune.search.runner import request_of
+from autotune.search.setup import Subject, nearest
 from autotune.search.stopping import MeasureWatch
+from autotune.search.trials import epoch_of
 from autotune.space import candidates
 from autotune.stats.windows import read, steady_from
 from benchmarks.replay.characters import CHARACTERS, Character, character

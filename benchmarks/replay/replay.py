@@ -13,12 +13,12 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import Event, TrialEnded
 from autotune.length import Length, Source
 from autotune.options import SearchOptions
-from autotune.search.history import History
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.search import Search
+from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
+from autotune.search.trials import History
 from autotune.space import Candidates, candidates
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine

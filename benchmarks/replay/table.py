@@ -16,8 +16,8 @@ from autotune.engine.base import RunResult
 from autotune.machine import Machine
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
-from autotune.search.epochs import epoch_of
-from autotune.search.request import Subject
+from autotune.search.setup import Subject
+from autotune.search.trials import epoch_of
 from autotune.shared_values import Window
 from autotune.stats.windows import Epoch, steady_from
 from autotune.value import Value

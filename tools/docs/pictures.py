@@ -21,7 +21,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from autotune.events import Event, Notice
 from autotune.result.progress import ProgressReport
 from autotune.result.terminal import result_text
-from autotune.search.request import TuningRequest
+from autotune.search.setup import TuningRequest
 from autotune.search.tune import tune
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine

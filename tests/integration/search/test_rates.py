@@ -10,8 +10,8 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.trial import Stage, Trial

@@ -15,8 +15,8 @@ from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.options import SearchOptions
 from autotune.search.profiling import seconds_of_step
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.stats.intervals import EXPECTED

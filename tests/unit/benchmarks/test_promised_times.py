@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from autotune.config import Configuration
-from autotune.search.costs import Costs
-from autotune.search.design import nearest
+from autotune.search.setup import nearest
+from autotune.search.trials import Costs
 from autotune.trial import Trial
 from benchmarks.replay.table import FOLDER, Run, Table, read
 from tests.trials import ended_trial

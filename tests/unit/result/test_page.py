@@ -17,7 +17,7 @@ from autotune.options import SearchOptions
 from autotune.reason import CheckKind, Message, Outcome
 from autotune.result.files import programs
 from autotune.result.html import coded, page
-from autotune.search.request import TuningRequest
+from autotune.search.setup import TuningRequest
 from autotune.search.tune import tune
 from autotune.workload import Factory, Workload
 from tests.engines.fake import FakeEngine, fake_machine

@@ -18,9 +18,9 @@ from autotune.length import Length, Source
 from autotune.objective import objective_named
 from autotune.reason import Outcome
 from autotune.search.answering import ITSELF, Answering, Evidence
-from autotune.search.history import History
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
+from autotune.search.setup import Subject
+from autotune.search.trials import History
 from autotune.space import Candidates
 from autotune.trial import Stage, Trial
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine, fake_learning

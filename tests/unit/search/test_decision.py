@@ -12,10 +12,10 @@ from hypothesis import given, settings, strategies as st
 from autotune.answer import Answer
 from autotune.config import Configuration
 from autotune.options import SearchOptions
-from autotune.search.history import History
-from autotune.search.request import Subject
 from autotune.search.runner import Runner
 from autotune.search.search import Search
+from autotune.search.setup import Subject
+from autotune.search.trials import History
 from autotune.space import Candidates
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE
 from tools.docs.samples import WORKLOAD

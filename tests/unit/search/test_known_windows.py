@@ -14,10 +14,16 @@ from optuna.samplers import RandomSampler
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.reason import Outcome
-from autotune.search.epochs import trial_of
-from autotune.search.pruner import Reference, SlowerThanOneDevice
-from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, MeasureWatch, Shown
+from autotune.search.stopping import (
+    PATIENCE,
+    PATIENCE_IN_REPEATS,
+    MeasureWatch,
+    Reference,
+    Shown,
+    SlowerThanOneDevice,
+)
 from autotune.search.study import Study
+from autotune.search.trials import trial_of
 from autotune.shared_values import Window
 from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.trial import Stage, Trial

@@ -10,7 +10,7 @@ from optuna.trial import FixedTrial
 
 from autotune.config import Configuration
 from autotune.search.parameters import Parameters
-from autotune.search.pruner import CLIMB, ERROR, Reference, SlowerThanOneDevice
+from autotune.search.stopping import CLIMB, ERROR, Reference, SlowerThanOneDevice
 
 ALONE = [Configuration(per_replica_batch=b, xla=x) for b in (32, 64) for x in (False, True)]
 TWO = [

@@ -23,8 +23,8 @@ from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message, Outcome
-from autotune.search.opening import made_for, restore
 from autotune.search.parameters import RECORD
+from autotune.search.resume import made_for, restore
 from autotune.search.study import Study
 from autotune.workload import Workload
 from tests.engines.fake import FAKE_FACTS, FakeEngine

@@ -11,7 +11,7 @@ from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
-from autotune.search.design import nearest
+from autotune.search.setup import nearest
 from autotune.shared_values import Change
 from autotune.space import Candidates, candidates, parse_space
 from autotune.workload import Cacheable, FitCall, FitData, FitFacts, Returned

@@ -9,8 +9,8 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.tasks.train import Fill
-from autotune.search.epochs import epoch_of, fill_of
-from autotune.search.request import Subject
+from autotune.search.setup import Subject
+from autotune.search.trials import epoch_of, fill_of
 from autotune.text import spread
 from autotune.workload import Backlog, InputPass
 from tests.engines.contract import PROBE

@@ -1,10 +1,12 @@
-"""What a search is asked for, and what is wrong with it that can be told at once."""
+"""The request of a search, its mistakes that can be told at once, and where a search begins."""
 
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,8 +25,8 @@ from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.strategies import weighed_batch
 from autotune.text import hint
-from autotune.value import Value
-from autotune.workload import Workload, WorkloadFacts
+from autotune.value import Scalar, Value
+from autotune.workload import Workload, WorkloadFacts, own_settings
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner
@@ -234,3 +236,38 @@ def _check_output(out: Path) -> None:
         ) from exc
     if not os.access(out, os.W_OK | os.X_OK):
         raise OutputError(f"{out} is not writable.", "Choose another --out.")
+
+
+def own_default(
+    pool: Sequence[Configuration], facts: WorkloadFacts, options: SearchOptions
+) -> Configuration:
+    """Return one device as the user has it, or the closest that can run."""
+    return nearest(own_settings(facts, options.global_batch), pool)
+
+
+def plain(default: Configuration, pool: Sequence[Configuration]) -> Configuration:
+    """Return a default without eager execution and XLA; as it is where that cannot run."""
+    other = default.taking({"run_eagerly": False, "xla": False})
+    return other if other in pool else default
+
+
+def nearest_first(target: Configuration, pool: Sequence[Configuration]) -> list[Configuration]:
+    """Return a pool in order: first what differs from the target on the fewest axes, and least."""
+    aim = target.values()
+    return sorted(pool, key=lambda each: _distance(aim, each.values()))
+
+
+def nearest(target: Configuration, pool: Sequence[Configuration]) -> Configuration:
+    """Return the first of them."""
+    return nearest_first(target, pool)[0]
+
+
+def _distance(a: Mapping[str, Scalar], b: Mapping[str, Scalar]) -> float:
+    return sum(_gap(a.get(name), value) for name, value in b.items() if a.get(name) != value)
+
+
+def _gap(x: object, y: object) -> float:
+    """One for a different value, and up to one more for how far apart two counts are."""
+    if isinstance(x, int) and isinstance(y, int) and x > 0 and y > 0:
+        return 1 + min(abs(math.log2(x / y)) / 16, 1.0)
+    return 1.5

@@ -20,7 +20,7 @@ from autotune.engine.folder import flocked
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Objective
 from autotune.search.parameters import RECORD, Parameters, frozen, root_cause
-from autotune.search.request import Subject, TuningRequest
+from autotune.search.setup import Subject, TuningRequest
 from autotune.search.study import Notify, Study
 from autotune.space import Space
 from autotune.trial import Trial
