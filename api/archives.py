@@ -21,8 +21,8 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
+from autotune.base import Value
 from autotune.text import is_line, plural, size
-from autotune.value import Value
 from autotune.wire.errors import BadArchive, CodeTooLarge
 
 LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 1000, 64

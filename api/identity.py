@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from autotune.value import Value
+from autotune.base import Value
 from autotune.wire.errors import KeyRefused, ScopeMissing
 
 PERSON = "person:"

@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, Field
 from autotune.api.settings import Quotas
 from autotune.api.workloads import Registry
 from autotune.axis import AxisRole
+from autotune.base import Described, Scalar
 from autotune.config import axes, axes_of
 from autotune.errors import SpaceError
 from autotune.machine import Machine
@@ -23,7 +24,6 @@ from autotune.result import Verdict
 from autotune.space import AUTO, ONE_DEVICE, Situation, Space, part_of, ready_made, strategies_of
 from autotune.strategies import strategies
 from autotune.text import is_line
-from autotune.value import Described, Scalar
 from autotune.wire.errors import (
     InvalidBudget,
     InvalidOption,

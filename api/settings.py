@@ -34,9 +34,9 @@ from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle
 from autotune.api.workloads import GROUP, Declared, Registered, Registry, check_bounded, registered
+from autotune.base import Value
 from autotune.errors import first_mistake
 from autotune.machine import Machine
-from autotune.value import Value
 from autotune.versions import load_plugins
 from autotune.wire.errors import SettingsError
 from autotune.wire.jobs import Labels

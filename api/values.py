@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Field, TypeAdapter
 
 from autotune.answer import Verdict
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.events import Event as SearchEvent
 from autotune.machine import Machine
 from autotune.result import Result
 from autotune.trial import Trial
-from autotune.value import Value
 from autotune.wire.errors import UnreadableRecord
 from autotune.wire.events import JobEvent
 from autotune.wire.jobs import Job, Label, State

@@ -16,10 +16,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from autotune.base import Scalar, Value
 from autotune.errors import first_mistake
 from autotune.space import Space
 from autotune.text import hint
-from autotune.value import Scalar, Value
 from autotune.wire.errors import InvalidParameter, SettingsError, UnknownWorkload
 from autotune.workload import Factory, is_script
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.load import Load
 from autotune.length import Length
 from autotune.reason import Outcome, Rule
 from autotune.stats.intervals import Interval
-from autotune.value import Value
 
 
 class Verdict(StrEnum):

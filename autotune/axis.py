@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from autotune.value import Scalar
+from autotune.base import Scalar
 
 
 class AxisRole(StrEnum):

@@ -19,6 +19,7 @@ from urllib.parse import quote
 import httpx2 as httpx
 from pydantic import BaseModel, ValidationError
 
+from autotune.base import Scalar
 from autotune.errors import ServiceUnreachable, UsageError, first_mistake
 from autotune.events import Notice
 from autotune.options import SearchOptions, options_from
@@ -26,7 +27,6 @@ from autotune.packing import packed
 from autotune.result import Result
 from autotune.space import AUTO, Space, load_space, parse_space, ready_made
 from autotune.text import cleaned
-from autotune.value import Scalar
 from autotune.wire.errors import NoRecommendation, NotFound, Problem, ServiceError, UnreadableRecord
 from autotune.wire.events import JobEvent
 from autotune.wire.jobs import (

@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import Field, TypeAdapter, ValidationError
 
 from autotune.axis import OWN_AXIS, Axis, AxisRole, Line, Place, Trend, always
+from autotune.base import Described, Scalar
 from autotune.text import one_line
-from autotune.value import Described, Scalar
 
 Auto = Literal["auto"]
 ShardPolicy = Literal["auto", "data", "file", "off", "source"]

@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Literal
 
 from autotune.answer import Answer
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.lock import Notify, Wait
 from autotune.plan import Plan
 from autotune.trial import Stage, Trial
-from autotune.value import Value
 
 
 class Preparing(Value):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from autotune.value import Value
+from autotune.base import Value
 
 ASSUMED_SECONDS = 3600.0
 """Length of a training of which nothing is known."""

@@ -18,8 +18,8 @@ from pathlib import Path
 import psutil
 from pydantic import Field
 
+from autotune.base import Value
 from autotune.text import plural
-from autotune.value import Value
 
 
 class Host(Value):

@@ -22,11 +22,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from autotune.base import WHOLE, Described
 from autotune.config import describe
 from autotune.errors import UsageError, requirement
 from autotune.length import LONGEST_SECONDS
 from autotune.text import as_text, hint, one_line, parse_seconds
-from autotune.value import WHOLE, Described
 
 MARGIN = 0.03
 """A gain below this share has no practical relevance, unless the user says so."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from autotune.base import Scalar, Value
 from autotune.face import for_face
 from autotune.length import Length, Source
 from autotune.machine import Machine
 from autotune.reason import Rule
 from autotune.space import Limit
 from autotune.text import plural, roughly, very_roughly
-from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts, why_assumed
 
 _SOURCES = "say it by --epochs or --train-for"

@@ -15,6 +15,7 @@ from numpy import ndarray
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from autotune.base import Scalar
 from autotune.disk_errors import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
@@ -26,7 +27,6 @@ from autotune.plan import Plan
 from autotune.search.setup import TuningRequest, check, check_names
 from autotune.space import Space, parse_space
 from autotune.text import hint, parse_seconds, size as in_bytes
-from autotune.value import Scalar
 from autotune.workload import (
     Factory,
     Script,

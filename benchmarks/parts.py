@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from autotune.value import Value
+from autotune.base import Value
 
 
 class Part(Value):

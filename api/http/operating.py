@@ -10,7 +10,7 @@ from autotune.api.http.access import Reader
 from autotune.api.http.service import MEDIA_TYPE, Here
 from autotune.api.http.tunings import text_answer
 from autotune.api.workloads import Registered
-from autotune.value import Described
+from autotune.base import Described
 from autotune.wire.jobs import WorkersAnswer
 
 router = APIRouter(tags=["operating"])

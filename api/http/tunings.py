@@ -18,6 +18,7 @@ from autotune.api.identity import Scope
 from autotune.api.requests import DIGITS, ListQuery
 from autotune.api.store.jobs import MOST_TRIALS
 from autotune.api.values import read
+from autotune.base import Described, Value
 from autotune.reason.sentences import reason_text
 from autotune.result import Result, Verdict
 from autotune.result.files import PROGRAMS, programs
@@ -25,7 +26,6 @@ from autotune.result.html import page, policy
 from autotune.result.saved import configuration_text
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
-from autotune.value import Described, Value
 from autotune.wire.errors import NotFound, no_such_job
 from autotune.wire.jobs import FINAL, Job, JobRequest, Page
 

@@ -16,6 +16,7 @@ from pydantic import Field, TypeAdapter
 
 from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
+from autotune.base import Scalar, Value
 from autotune.config import Configuration
 from autotune.disk_errors import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
@@ -24,7 +25,6 @@ from autotune.options import SearchOptions
 from autotune.result import Result
 from autotune.space import Space
 from autotune.trial import Trial
-from autotune.value import Scalar, Value
 from autotune.wire.errors import causes
 
 STUDY = "job"

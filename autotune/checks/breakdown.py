@@ -16,11 +16,11 @@ from enum import StrEnum
 from statistics import fmean
 from typing import NamedTuple
 
+from autotune.base import Value
 from autotune.checks.remedies import Advice, Tried
 from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise, t_quantile
 from autotune.strategies import strategy
-from autotune.value import Value
 
 MANY_STEPS = 8
 """Steps in a call, against one, to tell what a call takes."""

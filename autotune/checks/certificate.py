@@ -6,9 +6,9 @@ from enum import StrEnum
 
 from pydantic import computed_field
 
+from autotune.base import Derived, Scalar, Value
 from autotune.reason import CheckKind, Seen
 from autotune.reason.sentences import check_text
-from autotune.value import Derived, Scalar, Value
 
 
 class Finding(StrEnum):

@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from autotune.axis import AxisRole
+from autotune.base import Scalar, Value
 from autotune.config import Configuration, axes_of
 from autotune.reason import RuleKind
 from autotune.space import Candidates
-from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
 HELPS = 1.2

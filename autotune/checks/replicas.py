@@ -6,10 +6,10 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from autotune.base import Scalar
 from autotune.checks.certificate import Check, failed, passed, see, undecided
 from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Reader, Variable, Whole
 from autotune.reason import CheckKind, Seen
-from autotune.value import Scalar
 
 EXAMPLES = "disjoint examples"
 SIZES = "equal batch sizes"

@@ -30,10 +30,10 @@ from statistics import median
 
 import numpy as np
 
+from autotune.base import Value
 from autotune.checks.breakdown import Breakdown, Experiment, Seconds
 from autotune.config import Configuration
 from autotune.stats.intervals import Interval, Noise, t_quantile
-from autotune.value import Value
 
 BEYOND = 1e12
 """Stands for infinity, which JSON has not."""

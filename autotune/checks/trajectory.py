@@ -12,11 +12,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from autotune.base import Scalar
 from autotune.checks.certificate import Check, failed, passed, see, undecided
 from autotune.config import Configuration
 from autotune.engine.tasks.observe import Kind, RankObservation
 from autotune.reason import CheckKind, Seen
-from autotune.value import Scalar
 
 NAME = "same result as one device"
 SAFETY = 32.0

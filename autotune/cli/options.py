@@ -17,9 +17,9 @@ from autotune.cli.settings import read_settings
 from autotune.errors import UsageError
 
 if TYPE_CHECKING:
+    from autotune.base import Scalar
     from autotune.options import Declared, SearchOptions
     from autotune.tuning import Tuner
-    from autotune.value import Scalar
     from autotune.workload import Script
 
 PACKAGE = Path(__file__).parents[1]

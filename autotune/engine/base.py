@@ -17,13 +17,13 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import Field
 
+from autotune.base import Value
 from autotune.engine.folder import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
 from autotune.machine import Machine
 from autotune.reason import Outcome, Reason
 from autotune.shared_values import Window
-from autotune.value import Value
 from autotune.workload import Workload
 
 A = TypeVar("A")

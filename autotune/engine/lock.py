@@ -20,9 +20,9 @@ from pathlib import Path
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from autotune.base import Value
 from autotune.engine.folder import flocked
 from autotune.errors import Interrupted, UsageError
-from autotune.value import Value
 
 PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
 """Folders that every user may write, whatever their TMPDIR; the first that has or takes the file

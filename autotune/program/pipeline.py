@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from autotune.axis import Place
+from autotune.base import Scalar
 from autotune.config import Configuration, axes
 from autotune.program.text import WIDTH, call, literal
-from autotune.value import Scalar
 from autotune.workload import Factory, Returned, WorkloadFacts
 
 CACHES = "autotune-cache-"

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 from autotune.axis import Place
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.machine import Machine
@@ -32,7 +33,6 @@ from autotune.stats.efficiency import (
 from autotune.stats.gradients import Learning
 from autotune.strategies import Training, in_short, strategy, weighed_batch
 from autotune.text import plural
-from autotune.value import Value
 from autotune.workload import Factory, FitFacts, Script, Workload, WorkloadFacts, is_dotted_name
 
 _IMPORTS = imports_in("""

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from autotune.base import Scalar
 from autotune.library import NAMES
-from autotune.value import Scalar
 
 WIDTH = 100
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from autotune.value import Scalar, Value
+from autotune.base import Scalar, Value
 
 
 class Outcome(StrEnum):

@@ -12,6 +12,7 @@ import yaml
 from pydantic import ValidationError, computed_field
 
 from autotune.answer import Answer, Verdict
+from autotune.base import Derived
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.disk_errors import write_text
@@ -26,7 +27,6 @@ from autotune.machine import Machine
 from autotune.options import MARGIN
 from autotune.stats.intervals import Interval
 from autotune.text import size
-from autotune.value import Derived
 from autotune.versions import VERSION
 from autotune.workload import Workload, WorkloadFacts
 

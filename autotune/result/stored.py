@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from autotune.answer import Ended
+from autotune.base import Value
 from autotune.checks.scaling import Diagnosis
 from autotune.config import Configuration
 from autotune.engine.tasks.train import BetweenEpochs
@@ -13,7 +14,6 @@ from autotune.options import SearchOptions
 from autotune.result.saved import SavedConfiguration
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
-from autotune.value import Value
 
 
 class Unsaved(Value):

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autotune.axis import OWN_AXIS, AxisRole
+from autotune.base import Scalar
 from autotune.config import Configuration, axes
-from autotune.value import Scalar
 
 SHARED = (
     ("strategy", 0.25, 0.6),

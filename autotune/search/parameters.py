@@ -14,11 +14,11 @@ import optuna
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.trial import Trial
-from autotune.value import Scalar
 
 RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
+from autotune.base import Scalar, Value
 from autotune.config import Configuration
 from autotune.disk_errors import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
@@ -25,7 +26,6 @@ from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.strategies import weighed_batch
 from autotune.text import hint
-from autotune.value import Scalar, Value
 from autotune.workload import Workload, WorkloadFacts, own_settings
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from autotune.axis import Axis, AxisRole
+from autotune.base import Scalar, Value
 from autotune.config import Configuration, axes, axes_of, default_of, equal_parts
 from autotune.errors import DatasetTooSmall, SpaceError
 from autotune.machine import Machine
@@ -19,7 +20,6 @@ from autotune.space.legality import Situation
 from autotune.space.schema import Space
 from autotune.strategies import is_nearest, strategy, update_batch
 from autotune.text import hint
-from autotune.value import Scalar, Value
 from autotune.workload import BatchSource, WorkloadFacts, own_batch, own_settings
 
 MAX_CONFIGURATIONS = 100_000

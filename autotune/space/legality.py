@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from autotune.base import Scalar
 from autotune.config import Configuration, equal_parts
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.reason import Rule, RuleKind, indivisible
 from autotune.shared_values import Change
 from autotune.strategies import strategy, update_batch
-from autotune.value import Scalar
 from autotune.workload import BatchSource, WorkloadFacts, own_batch
 
 CACHE_SHARE = 0.25

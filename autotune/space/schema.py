@@ -13,12 +13,12 @@ from typing import Any, Literal, Self
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from autotune.base import Scalar, Value
 from autotune.config import accepts, axes, default_of, describe, schema_of
 from autotune.errors import ConfigurationError, SpaceError, in_words, requirement
 from autotune.machine import Machine
 from autotune.strategies import strategies
 from autotune.text import hint
-from autotune.value import Scalar, Value
 from autotune.workload import Workload
 
 AUTO = "auto"

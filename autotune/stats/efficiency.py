@@ -15,9 +15,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from autotune.base import Value
 from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.stats.intervals import SDS, Interval, around
-from autotune.value import Value
 
 WARM_UP_SHARE = 5 / 90
 """Of a training, at most: five of 90 epochs, as in Goyal et al. (2017). A short one would else be

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autotune.value import Value
+from autotune.base import Value
 
 GROUPS = 8
 """Of micro-batches; each is left out once."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from statistics import fmean
 
-from autotune.value import Value
+from autotune.base import Value
 
 SDS = 1.959964
 """Standard errors to each side of a 95 % interval, by the normal distribution."""

@@ -11,8 +11,8 @@ from itertools import accumulate
 from statistics import fmean, median, pstdev
 from typing import NamedTuple
 
+from autotune.base import Value
 from autotune.shared_values import Window
-from autotune.value import Value
 
 BLOCK_SECONDS = 0.4
 """Of a block of windows: the least that tells a rate. A measurement is some of them."""

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from autotune.axis import AxisRole
+from autotune.base import Scalar, Value
 from autotune.config import Configuration, Reduction, axes_of
 from autotune.machine import Machine
 from autotune.text import plural
-from autotune.value import Scalar, Value
 from autotune.workload import WorkloadFacts
 
 Training = Literal["fit", "loop", "coordinator"]

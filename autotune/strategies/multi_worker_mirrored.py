@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy, no_source, too_few, workers_per_host
 from autotune.text import plural
-from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 _NOTE = "It reads the workers' addresses from TF_CONFIG, and waits here until all have started."

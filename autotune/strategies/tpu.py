@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy
-from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from autotune.answer import Answer, Verdict
+from autotune.base import Value
 from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.engine.base import Engine
@@ -33,7 +34,6 @@ from autotune.space import Candidates, Situation
 from autotune.stats.intervals import Interval, unpaired_ratio
 from autotune.text import parse_seconds, plural, sentence, times
 from autotune.trial import BROKEN, Trial
-from autotune.value import Value
 from autotune.versions import VERSION
 from autotune.workload import Workload, WorkloadFacts
 

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from autotune.base import Described
 from autotune.errors import AutotuneError, UsageError
-from autotune.value import Described
 
 
 class SettingsError(UsageError):

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from autotune import events
+from autotune.base import Described, Value
 from autotune.text import plural, rate
-from autotune.value import Described, Value
 from autotune.wire.jobs import State, Time
 
 

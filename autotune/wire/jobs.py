@@ -25,11 +25,11 @@ from pydantic import (
 )
 
 from autotune.answer import Verdict
+from autotune.base import WHOLE, Described, Scalar
 from autotune.machine import Machine
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space
 from autotune.text import is_line, plural
-from autotune.value import WHOLE, Described, Scalar
 
 
 class State(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from autotune.value import Value
+from autotune.base import Value
 
 FEWEST = 8
 """Points of a curve; fewer do not show where it bends."""

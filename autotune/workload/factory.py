@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any
 import cloudpickle
 from pydantic import ConfigDict, Field
 
+from autotune.base import Scalar, Value
 from autotune.errors import FactoryNotFound
 from autotune.text import hint
-from autotune.value import Scalar, Value
 from autotune.workload.facts import WorkloadFacts
 from autotune.workload.script import Script, code_digest
 from autotune.workload.source import Source, root_of, source_of

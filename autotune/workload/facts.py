@@ -6,11 +6,11 @@ from enum import StrEnum
 from statistics import fmean
 from typing import Any, NamedTuple
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.shared_values import Change, Count
 from autotune.stats.gradients import Learning
 from autotune.text import plural
-from autotune.value import Value
 from autotune.workload.backlog import Backlog
 
 

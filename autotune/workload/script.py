@@ -15,9 +15,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from autotune.base import Value
 from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
 from autotune.library.keras_notebook import code_of_notebook
-from autotune.value import Value
 from autotune.workload.facts import FitCall
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from autotune.value import Value
+from autotune.base import Value
 
 if TYPE_CHECKING:
     from autotune.code.tree import Tree

@@ -12,8 +12,8 @@ from typing import TypeVar
 import numpy as np
 
 from autotune.answer import Verdict
+from autotune.base import Value
 from autotune.options import MARGIN
-from autotune.value import Value
 from benchmarks.pays.cases import Case
 from benchmarks.pays.searches import Found
 from benchmarks.share import Share, bootstrap

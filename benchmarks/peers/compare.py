@@ -28,6 +28,7 @@ from statistics import fmean, median
 
 import psutil
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.local import LocalEngine
@@ -35,7 +36,6 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.space import candidates, load_space
 from autotune.stats.intervals import Interval
-from autotune.value import Value
 from autotune.workload import Workload, factory_from_text
 from benchmarks.page import ROOT, in_words, page_of, parser_of
 from benchmarks.parts import add_rows, read_rows

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Self
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.space import Space
-from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 from benchmarks.parts import add_rows, read_rows
 

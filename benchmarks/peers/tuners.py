@@ -14,8 +14,8 @@ from typing import Protocol
 
 import optuna
 
+from autotune.base import Scalar
 from autotune.config import Configuration
-from autotune.value import Scalar
 
 BEST = 3
 TIMES = 2

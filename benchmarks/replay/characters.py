@@ -7,9 +7,9 @@ from typing import Any
 
 import yaml
 
+from autotune.base import Value
 from autotune.options import SearchOptions
 from autotune.space import Space, parse_space
-from autotune.value import Value
 from autotune.workload import Workload, factory_from_text
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

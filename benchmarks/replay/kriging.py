@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.optimize import minimize
 
-from autotune.value import Scalar
+from autotune.base import Scalar
 
 FAR = (1e-4, 5.0)
 """Bounds of how far the values of an axis lie apart: nothing, or everything."""

@@ -11,6 +11,7 @@ import lzma
 from pathlib import Path
 from typing import Any
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.machine import Machine
@@ -20,7 +21,6 @@ from autotune.search.setup import Subject
 from autotune.search.trials import epoch_of
 from autotune.shared_values import Window
 from autotune.stats.windows import Epoch, steady_from
-from autotune.value import Value
 from autotune.workload import Factory, Workload, WorkloadFacts
 
 FOLDER = Path(__file__).parent / "tables"

@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 from itertools import cycle
 from urllib.parse import urlsplit
 
-from autotune.value import Value
+from autotune.base import Value
 
 
 class Calls(Value):

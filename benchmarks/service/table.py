@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autotune.value import Value
+from autotune.base import Value
 
 HEAD = "| what | measured | goal | |\n| --- | --- | --- | --- |"
 

@@ -10,11 +10,11 @@ from typing import Any, get_args, get_origin
 from annotated_types import Ge
 
 from autotune.axis import always
+from autotune.base import Scalar
 from autotune.config import Configuration, axes, default_of, describe, schema_of, type_of
 from autotune.program import render
 from autotune.space import ready_made
 from autotune.strategies import strategies, strategy
-from autotune.value import Scalar
 from autotune.workload import WorkloadFacts
 from tests.engines.fake import fake_machine
 from tools.docs import samples

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
+from autotune.base import Scalar, Value
 from autotune.engine.base import Engine, HostTask, Limits, RunResult
 from autotune.engine.events import SAID, Step
 from autotune.engine.reasons import explain
@@ -38,7 +39,6 @@ from autotune.reason import (
     ReasonKind,
 )
 from autotune.reason.sentences import death, reason_text
-from autotune.value import Scalar, Value
 from autotune.workload import Factory, Script, Workload, WorkloadFacts
 
 E = TypeVar("E", bound=Exception)

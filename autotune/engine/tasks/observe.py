@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from autotune.base import Value
 from autotune.engine.base import RunResult
 from autotune.engine.folder import TrialFolder
 from autotune.engine.tasks.train import TrialTask
 from autotune.reason import Outcome, Reason
-from autotune.value import Value
 
 Kind = Literal["trainable", "state", "optimizer", "random"]
 """What a variable is for: weights that are learned, other weights, the optimizer's own variables,

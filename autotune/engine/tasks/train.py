@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task
 from autotune.engine.folder import TrialFolder
@@ -15,7 +16,6 @@ from autotune.program import render
 from autotune.reason import Outcome, Overdue, Phase
 from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import Role, strategy
-from autotune.value import Value
 from autotune.workload import Workload, WorkloadFacts
 
 

@@ -18,8 +18,8 @@ from autotune.api.workloads import (
     check_bounded,
     registered,
 )
+from autotune.base import Scalar
 from autotune.space import Space
-from autotune.value import Scalar
 from autotune.wire.errors import InvalidTuning, SettingsError
 
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
 from autotune.program import Program, epoch_in_words, render
 from autotune.program.text import imports_in, sections
 from autotune.shared_values import Count
-from autotune.value import Scalar
 from autotune.workload import (
     Factory,
     FitData,

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings, strategies as st
 
+from autotune.base import Scalar
 from autotune.config import Configuration, accepts, axes
 from autotune.errors import ConfigurationError
 from autotune.program import Program, cluster_files, render
-from autotune.value import Scalar
 from autotune.workload import Factory, Script, Workload, WorkloadFacts, script_workload
 from autotune.workload.source import Source
 from tests.golden import CPUS, MIRRORED, SERVED, TPU, TWO_WORKERS
