@@ -6,11 +6,12 @@ import math
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
 from autotune.config import Configuration
 from autotune.search.kernel import Kernel
-from autotune.search.posterior import Posterior, Run
+from autotune.search.posterior import LAST, MOST_RUNS, WALKERS, Outlook, Posterior, Run, condensed
 
 BATCHES, STEPS = (32, 64, 128, 256), (1, 8)
 ALONE = [
@@ -78,6 +79,49 @@ def test_runs_of_one_minute_tell_less_of_a_long_training_than_runs_of_an_hour() 
         return math.sqrt(seen.variance.mean() + seen.mean.var())
 
     assert sd(1) > 1.5 * sd(60)
+
+
+def test_of_many_runs_the_older_ones_of_a_configuration_stand_together() -> None:
+    """As one run at their median, which counts for less than all of them."""
+    runs = [Run(n % 2, float(n), n / 10, error=0.1) for n in range(MOST_RUNS + 2)]
+    assert condensed(runs[:MOST_RUNS]) == runs[:MOST_RUNS]
+    found = condensed(runs)
+    assert [*found[1 : 1 + LAST], *found[-LAST:]] == [*runs[0::2][-LAST:], *runs[1::2][-LAST:]]
+    assert len(found) == 2 * (1 + LAST)
+    older = runs[0::2][:-LAST]
+    median, minutes = (older[0].log_score + older[-1].log_score) / 2, older[-1].minutes / 2
+    counts = 1 + (len(older) - 1) * 2 / math.pi
+    assert found[0] == pytest.approx(Run(0, median, minutes, 0.1, counts))
+
+
+def test_marginals_are_those_of_an_outlook() -> None:
+    """By one walker of eight."""
+    draw = random.Random(1)
+    posterior = learned([Run(row, 5.0 + draw.gauss(0, 0.1), row / 10) for row in range(8)])
+    seen = posterior.outlook(range(len(POOL)), 1.0, WALKERS // 8)
+    mean, sd = posterior.marginals()
+    assert mean == pytest.approx(seen.mean.mean(0))
+    assert sd == pytest.approx(np.sqrt(seen.variance.mean(0) + seen.mean.var(0)))
+
+
+def test_draws_have_the_moments_of_the_outlook() -> None:
+    """What ran is correlated as it is known, and what did not is with what ran."""
+    covariance = np.array([[0.04, 0.02, 0.03], [0.02, 0.09, -0.01], [0.03, -0.01, 0.16]])
+    mean = np.array([1.0, 2.0, 3.0])
+    kept = {"across": covariance[None], "shown": mean[None], "noise": mean[None]}
+    seen = Outlook(mean=mean[None], covariance=covariance[None], **kept)
+    drawn = seen.draw(40_000, 0, ran=[0, 2])
+    assert drawn.shape == (40_000, 3)
+    assert drawn.mean(0) == pytest.approx(mean, abs=0.01)
+    assert np.cov(drawn.T) == pytest.approx(covariance, abs=0.003)
+
+
+def test_draws_of_what_did_not_run_deviate_in_common() -> None:
+    kept = {"across": np.eye(3)[None], "shown": np.ones((1, 3)), "noise": np.ones((1, 3))}
+    seen = Outlook(mean=np.zeros((1, 3)), covariance=np.eye(3)[None], **kept)
+    _, one, other = seen.draw(100, 0, ran=[0]).T
+    assert one == pytest.approx(other)
+    assert seen.draw(100, 0, ran=[0]) == pytest.approx(seen.draw(100, 0, ran=[0]))
 
 
 def test_without_runs_the_prior_answers() -> None:

@@ -7,7 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from autotune.stats.efficiency import epochs_factor, learning_rate_factor, predicted_examples
+from autotune.stats.efficiency import (
+    epochs_factor,
+    learning_rate_factor,
+    predicted_examples,
+    warm_up_examples,
+)
 from autotune.stats.gradients import (
     BATCHES,
     GradientProbe,
@@ -106,6 +111,7 @@ def test_a_batch_is_trained_for_the_epochs_that_it_needs_and_no_fewer_than_the_o
     assert epochs_factor(known, 512) == pytest.approx(960 / 480)
     assert epochs_factor(known, 40) == pytest.approx(488 / 480)
     assert epochs_factor(known, 8) == 1.0
+    assert warm_up_examples(known) == 2000 * OWN
 
 
 def test_intervals_of_drawn_gradients_hold_the_formula_of_the_truth() -> None:

@@ -15,6 +15,7 @@ from autotune.stats.intervals import (
     mean_rate,
     pooled_noise,
     squared_residuals,
+    unpaired_ratio,
 )
 
 rates = st.floats(min_value=0.1, max_value=1e6)
@@ -64,6 +65,21 @@ def test_an_interval_is_no_surer_than_the_noise_behind_it() -> None:
 def test_noise_ignores_the_level(groups: list[list[float]]) -> None:
     moved = [[each + 3.0 * index for each in group] for index, group in enumerate(groups)]
     assert pooled_noise(moved).sd == pytest.approx(pooled_noise(groups).sd)
+
+
+def test_a_ratio_has_the_errors_of_both() -> None:
+    one = Interval(low=math.exp(-0.3), value=1.0, high=math.exp(0.3))
+    other = Interval(low=2 * math.exp(-0.4), value=2.0, high=2 * math.exp(0.4))
+    ratio = unpaired_ratio(one, other)
+    assert (ratio.low, ratio.value) == pytest.approx((0.5 * math.exp(-0.5), 0.5))
+    assert ratio.high == pytest.approx(0.5 * math.exp(0.5))
+
+
+def test_seconds_are_an_amount_by_a_rate() -> None:
+    found = Interval(low=10.0, value=20.0, high=50.0)
+    assert found.under(100.0) == Interval(low=2.0, value=5.0, high=10.0)
+    assert found.down_to(0.5) == Interval(low=5.0, value=20.0, high=50.0)
+    assert str(found) == "20 (10 to 50)"
 
 
 def test_an_independent_error_widens_an_interval() -> None:
