@@ -88,8 +88,10 @@ class Throughput(keras_tuner.RandomSearch):  # type: ignore[misc] # has no types
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "train.py"
             write_program(program, render(chosen, job.workload, job.facts, job.machine).train)
+            sys.path.insert(0, folder)  # Its modules lie beside it.
             main = runpy.run_path(str(program), run_name="train")["main"]
             main(["--epochs", str(ENDLESS), "--verbose", "0"], callbacks=[stopwatch])
+            sys.path.remove(folder)
         return stopwatch.calls_per_second * chosen.global_batch * chosen.steps_per_execution
 
 
