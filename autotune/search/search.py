@@ -42,7 +42,7 @@ from autotune.trial import Stage
 from autotune.workload import own_rate
 
 HYPOTHESES = 16
-"""Walkers by which runs are weighed; all of them tell the answer."""
+"""Walkers by which runs are weighed; all of them tell the answer, and whether a search ends."""
 DRAWS = 4000
 MEASURED, WANTED = 8, 30
 """Configurations of each kind that are weighed: the best that ran, and the most hopeful."""
@@ -183,7 +183,10 @@ class Search:
             return self._within(Step(Next.RUN, forced, math.inf, self._takes(forced)))
         now = self.prospects(HYPOTHESES)
         self._note_reference(now)
-        best = max(self._steps(now), key=lambda each: each.rate, default=None)
+        steps = sorted(self._steps(now), key=_rate, reverse=True)
+        best = next(iter(steps), None)
+        if self._own_sampler and best and best.rate <= 1:
+            best = self._by_all_walkers(steps)
         if failure := self.runner.study.failure:
             self.runner.notify(f"The search ends early: {failure}.")
             self._ended, self._further = Ended.FAILED, self._going_on(best)
@@ -223,13 +226,24 @@ class Search:
         step = self._step_with(offered) if offered else None
         return [*known, *([step] if step else [])]
 
+    def _by_all_walkers(self, steps: Sequence[Step]) -> Step:
+        """Return the best of the first few steps, weighed by all walkers.
+
+        A gain that nothing that ran lets expect is held by few of them. A search that ended by a
+        part of them would end where such a gain is all that a long training may still have.
+        """
+        first = [*dict.fromkeys(each.configuration for each in steps)][:MEASURED]
+        now = self.prospects()
+        found = [self._step(now, k) for each in first for k in choices(now, only=each)]
+        return max(steps[0], *found, key=_rate)
+
     def _step_with(self, configuration: Configuration) -> Step | None:
         """Return the best step with a configuration that did not run; None where none pays."""
         if configuration not in self._learner.row:
             return None
         now = self.prospects(HYPOTHESES, also=[configuration])
         mine = [self._step(now, each) for each in choices(now, only=configuration)]
-        best = max(mine, key=lambda each: each.rate, default=None)
+        best = max(mine, key=_rate, default=None)
         return best if best and best.rate > 1 else None
 
     def _step(self, prospects: Prospects, choice: Choice) -> Step:
@@ -444,6 +458,10 @@ class Search:
         allowed[now.plan] = True
         near = np.flatnonzero(allowed & (now.times <= (1 + SAME) * now.times[now.plan]))
         return min(map(int, near), key=lambda k: (len(_changes(now, k)), now.times[k]))
+
+
+def _rate(step: Step) -> float:
+    return step.rate
 
 
 def _changes(now: Prospects, k: int) -> set[str]:
