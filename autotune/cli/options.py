@@ -81,9 +81,9 @@ Dataset = Annotated[
 Fit = Annotated[
     str | None,
     _workload(
-        metavar="NUMBER|NAME",
-        help="Which fit of a script to tune: the second one, or that of a model's name; "
-        "default: the first that it calls.",
+        metavar="NUMBER|NAME|LINE",
+        help="Which fit of a script to tune: the second line that comes to one (2), the one of a "
+        "model's name, or the one in 'line 7'; default: the first that it comes to.",
     ),
 ]
 Space = Annotated[

@@ -215,6 +215,7 @@ def _workload(workload: Workload) -> str:
     """Return what was tuned, with all that it was given."""
     if script := workload.script:
         fit = f", the fit in line {script.fit}" if script.fit else ""
+        fit += f", fit number {script.number}" if script.number else ""
         return shlex.join([script.path, *script.arguments]) + fit
     model, dataset, *callbacks = (
         " ".join([each.short_name, *(f"{name}={value}" for name, value in each.arguments)])

@@ -157,7 +157,8 @@ def fit_in_words(fit: FitFacts) -> str:
     """Return which call of a script is tuned, and what trials do not do."""
     texts = [f"The fit in line {fit.line} is tuned"] if fit.line else []
     if fit.others:
-        listed = ", ".join(f"line {each.line} ({each.of})" for each in fit.others)
+        named = ((each.line, f" ({each.of})" if each.of else "") for each in fit.others)
+        listed = ", ".join(f"line {line}{of}" for line, of in named)
         texts = [f"{''.join(texts) or 'One fit is tuned'}, not {listed}: --fit chooses another"]
     texts += _kept_and_left_out(fit)
     return for_face(f"{'; '.join(texts)}.") if texts else ""

@@ -134,7 +134,7 @@ class Program(Described):
     arguments: Annotated[tuple[Line, ...], Field(max_length=100)] = ()
     """What stands behind the script on its command line."""
     fit: Line | None = None
-    """Which `fit` of the script is tuned: a line, or what it is called on."""
+    """Which `fit` of the script is tuned: a number, a line, or what it is called on."""
     dataset_params: Annotated[dict[Name, Scalar], Field(max_length=64)] = Field(
         default_factory=dict
     )

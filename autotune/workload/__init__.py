@@ -31,7 +31,6 @@ from autotune.workload.length import (
 )
 from autotune.workload.script import (
     Script as Script,
-    fit_calls as fit_calls,
     is_script as is_script,
     script_from_text as script_from_text,
 )

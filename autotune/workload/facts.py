@@ -127,7 +127,8 @@ class FitFacts(Value):
     only_batch: int | None = None
     """The size of its batches, where no others can be made of them or trained with."""
     others: tuple[FitCall, ...] = ()
-    """Every other call of a `fit`, by their lines; Keras does it in one process only."""
+    """Calls of a `fit` before it, and of those behind it the ones that may be Keras's, by their
+    lines; Keras trains in one process only."""
     own_strategy: OwnStrategy | None = None
     """The first one that it makes; None where it makes none and asks for none."""
     network: int | None = None

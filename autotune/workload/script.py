@@ -13,20 +13,16 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from autotune.base import Value
 from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
 from autotune.library.keras_notebook import code_of_notebook
 from autotune.workload.facts import FitCall
 
-if TYPE_CHECKING:
-    from autotune.calls import MethodCall
-
 NOTEBOOK = ".ipynb"
 RUN = "%run"
 """Runs another file from a notebook."""
-FIT = ("fit",)
 _UPDATES = ("train_on_batch", "apply_gradients", "stateless_apply", "backward")
 """Methods by which a loop of its own trains."""
 _GRADIENTS = ("GradientTape", "value_and_grad")
@@ -53,7 +49,9 @@ class Script(Value):
     """Whether its code stands in cells."""
     arguments: tuple[str, ...] = ()
     fit: int | None = None
-    """The line that calls `fit`; None stands for the first call that the script makes."""
+    """The line that calls `fit`; None stands for one of those that the run reaches."""
+    number: int | None = None
+    """Which of the lines that reach a `fit` of Keras is meant, from 1; None for the first."""
 
     @property
     def file(self) -> str:
@@ -72,9 +70,11 @@ class Script(Value):
             files, _ = _reached(path, tree)
             imported = sorted(code_digest(_text(each)) for each in files if each != path)
             code = " ".join([code_digest(text), *imported])
-            fit = self.fit and sum(each.line <= self.fit for each in fit_calls(path))
+            # A comment above moves the line, but not its place among the calls.
+            fit: object = self.fit and sum(each.line <= self.fit for each in _fit_calls(tree))
         except (OSError, ValueError, AutotuneError):
             code, fit = "", self.fit
+        fit = fit if self.number is None else f"number {self.number}"
         return f"{self.file} {self.arguments!r} {fit} {code}"
 
 
@@ -92,53 +92,48 @@ def is_script(text: str) -> bool:
 def script_from_text(
     text: str, arguments: Sequence[str] = (), fit: str | int | None = None
 ) -> Script:
-    """Return the script that a path names. Nothing of it is run here."""
+    """Return the script that a path names. Nothing of it is run here.
+
+    Args:
+        text: The path.
+        arguments: Of its command line.
+        fit: Which `fit` is tuned: the number of a line among those that the run reaches, `line 7`,
+            or what a single line calls it on; None for the first that is reached.
+    """
     path = Path(text)
     if not path.is_file():
         raise FactoryNotFound(f"File {text} not found.", "Check the path.")
     notebook = path.suffix == NOTEBOOK
     if not notebook or RUN not in path.read_text(encoding="utf-8", errors="ignore"):
         _check_training(path, *_parsed(path))
+    number = int(str(fit)) if str(fit).isdecimal() else None
     return Script(
         path=os.path.relpath(path.resolve()),
         notebook=notebook,
         arguments=tuple(arguments),
-        fit=None if fit is None else _chosen(path, str(fit)).line,
+        fit=None if fit is None or number else _line_of(path, str(fit)),
+        number=number or None,
     )
 
 
-def fit_calls(path: Path) -> tuple[FitCall, ...]:
-    """Return the calls of a method `fit` in a script that may be Keras's, by their lines."""
-    calls = (each for each, elsewhere in _fits(_parsed(path)[1]) if not elsewhere)
-    return tuple(FitCall(line=each.line, of=ast.unparse(each.receiver)) for each in calls)
-
-
-def _fits(tree: ast.Module) -> list[tuple[MethodCall, bool]]:
-    """Return the calls of a method `fit`, each with whether it surely is none of Keras's."""
-    # Here, as only scripts need it.
-    from autotune.calls import ScriptNames  # noqa: PLC0415 - see above
-
-    names = ScriptNames(tree)
-    return [(each, names.is_other(each.receiver)) for each in names.method_calls(FIT)]
-
-
-def _chosen(path: Path, fit: str) -> FitCall:
-    calls, number = fit_calls(path), int(fit) if fit.isdecimal() else None
-    numbered = [each for n, each in enumerate(calls, 1) if n == number]
-    named = numbered or [each for each in calls if fit in (each.of, f"line {each.line}")]
+def _line_of(path: Path, fit: str) -> int:
+    calls = _fit_calls(_parsed(path)[1])
+    named = [each.line for each in calls if fit in (each.of, f"line {each.line}")]
     if len(named) == 1:
         return named[0]
+    listed = "; ".join(f"line {each.line} ({each.of})" for each in calls)
     raise FactoryNotFound(
-        f"{path.name} has {'no' if not named else 'more than one'} call of fit {fit!r}.",
-        choice(calls),
+        f"{path.name} has {'more than one' if named else 'no'} call of fit {fit!r}.",
+        f"Choose from: {listed or 'none'}; or by its number among those that the script reaches.",
     )
 
 
-def choice(calls: Sequence[FitCall], lines: Collection[int] | None = None) -> str:
-    """Return the sentence that lists calls to choose from, by their numbers."""
-    numbered = [(n, each) for n, each in enumerate(calls, 1) if not lines or each.line in lines]
-    listed = "; ".join(f"{n}: {each.of}, line {each.line}" for n, each in numbered)
-    return f"Choose by number from: {listed or 'none'}."
+def _fit_calls(tree: ast.Module) -> list[FitCall]:
+    """Return the calls of a method `fit`, by the lines in which Python sees them."""
+    calls = [each.func for each in ast.walk(tree) if isinstance(each, ast.Call)]
+    fits = [each for each in calls if isinstance(each, ast.Attribute) and each.attr == "fit"]
+    found = [FitCall(line=each.end_lineno or 0, of=ast.unparse(each.value)) for each in fits]
+    return sorted(found, key=lambda each: each.line)
 
 
 def _parsed(path: Path) -> tuple[str, ast.Module]:
@@ -174,7 +169,7 @@ def _check_training(path: Path, text: str, tree: ast.Module) -> None:
             f"{path.name} trains with {other}, and not with Keras.",
             "autotune distributes trainings of Keras with TensorFlow; write the model in Keras.",
         )
-    if any(map(_may_fit, files.values())):
+    if any(_may_fit(each) for each in files.values()):
         return
     certain = [(file, loop) for file, each in files.items() for loop in _own_loops(each, _UPDATES)]
     if not certain and not libraries <= sys.stdlib_module_names | _PLAIN:
@@ -224,20 +219,14 @@ def _is_step(node: ast.AST) -> bool:
 
 def _may_fit(tree: ast.Module) -> bool:
     """Whether there may be a call of Keras's `fit`, by whatever name."""
-    elsewhere = {id(each.receiver) for each, elsewhere in _fits(tree) if elsewhere}
-    return any(_is_fit(node, elsewhere) for node in ast.walk(tree))
-
-
-def _is_fit(node: ast.AST, elsewhere: Collection[int]) -> bool:
-    match node:
-        case ast.Attribute(attr=name, value=receiver):
-            return name in _DYNAMIC or (name in FIT and id(receiver) not in elsewhere)
-        case ast.Constant(value=str(text)):
-            return text in FIT
-        case ast.Name(id=name):
-            return name in _DYNAMIC
-        case ast.ImportFrom(names=names):
-            return any(each.name in FIT for each in names)
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name) if name in _DYNAMIC:
+                return True
+            case ast.Attribute(attr="fit") | ast.Constant(value="fit"):
+                return True
+            case ast.ImportFrom(names=names) if any(each.name == "fit" for each in names):
+                return True
     return False
 
 

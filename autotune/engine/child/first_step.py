@@ -26,14 +26,12 @@ from autotune.engine.child.clock import timed
 from autotune.engine.child.member import Member, execute
 from autotune.engine.child.notes import before, patched, workers_of_cluster
 from autotune.engine.child.once import reads_once
-from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.repeatability import holds_cache, runs_python
 from autotune.engine.child.scratch import MayNotChange
 from autotune.engine.child.script import (
     beside_fit,
     come_to_fit,
     fit_failed,
-    fit_under_way,
     is_distributed,
     run_in_copy,
 )
@@ -71,12 +69,16 @@ def make_first_step(member: Member, inspect: Inspect) -> dict[str, Any]:
     program = execute(member.folder.script, member.request["script"])
     program.script.replicas = None  # So that its own strategies stay.
     begun, found, of_fit = time.monotonic(), dict[str, Any](), dict[str, Any]()
-    with suppress(DevicesElsewhere), run_in_copy(program) as run, patched(*_CHECKED):
+    with (
+        suppress(DevicesElsewhere),
+        run_in_copy(program, member.request["fit"]) as run,
+        patched(*_CHECKED),
+    ):
 
-        def step(call: Any, receivers: Receivers) -> None:
+        def step(call: Any) -> None:
             if _lasts(call.x) and not is_distributed(call.model):
                 calling = time.monotonic() - begun
-                of_fit.update(fit_under_way(program, call, receivers), calling_seconds=calling)
+                of_fit.update(run.facts_of(call), calling_seconds=calling)
             clock, ends = _Clock(member), list[float]()
             for each in call.all_callbacks(validates=False):
                 if isinstance(each, keras.callbacks.Callback):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple
 import keras
 import tensorflow as tf
 
-from autotune.calls import MethodCall
 from autotune.engine.child.once import ReadOnce, reads_once
 from autotune.engine.child.returned import length_of
 from autotune.shared_values import Count
@@ -41,15 +39,14 @@ class _Data(NamedTuple):
     """Whether some batch, such as the last of an epoch, may be smaller than the others."""
 
 
-def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[str, Any]:
-    """Return what is known of a call in a line beside model and data; `fits` are all of the script.
+def facts_of(call: Any) -> dict[str, Any]:
+    """Return the facts of a call beside model and data.
 
     From now on, data that can be read once is kept.
     """
     if reads_once(call.x):
         call.x = ReadOnce(call.x)
     data, callbacks = _data(call.x), call.all_callbacks(validates=False)
-    others = [each for each in fits if each.line != line]
     # Keras does not ask for the size of batches where it is given batches.
     batch = int(data.batch or call.batch_size or 32)  # of Keras
     steps = int(call.steps_per_epoch or 0)
@@ -66,7 +63,6 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
         "count": Count.AT_MOST if data.partial else Count.EXACT,
         "batch_callbacks": batch_callbacks(callbacks),
         "fit": {
-            "line": line,
             "data": data.kind,
             "epochs": int(call.epochs) - int(call.initial_epoch),
             "steps": call.steps_per_epoch and int(call.steps_per_epoch),
@@ -74,7 +70,6 @@ def facts_of(call: Any, line: int | None, fits: Sequence[MethodCall]) -> dict[st
             "callbacks": bool(callbacks),
             "may_stop": any(map(_may_stop, callbacks)),
             "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
-            "others": [{"line": each.line, "of": ast.unparse(each.receiver)} for each in others],
         },
     }
 

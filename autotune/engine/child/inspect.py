@@ -109,7 +109,7 @@ def _script_facts(member: Member) -> dict[str, Any]:
     begun, generators = time.monotonic(), OpenGenerators()
     with ExitStack() as stack:
         with generators.watching():
-            of_fit = stack.enter_context(fit_reached(program))
+            of_fit = stack.enter_context(fit_reached(program, member.request["fit"]))
         of_fit["calling_seconds"] = time.monotonic() - begun
         return _passing(_of_script(member, program, of_fit), generators)
 

@@ -11,11 +11,12 @@ import ast
 import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 import keras
@@ -24,7 +25,6 @@ import tensorflow as tf
 from autotune.engine.child.fit_call import LEFT_OUT, facts_of
 from autotune.engine.child.notes import ScriptNotes, line_here, patched
 from autotune.engine.child.once import lasting, reads_once
-from autotune.engine.child.receivers import Receivers
 from autotune.engine.child.scratch import MayNotChange, working_copy
 from autotune.engine.events import SAID
 from autotune.errors import ScriptFailed
@@ -40,6 +40,12 @@ _PLACES = {
     keras.callbacks.TensorBoard: "log_dir",
 }
 """Callbacks that write, each with the attribute that says where."""
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_WITHOUT_KERAS = {
+    *("__main__", "builtins", "sklearn", "imblearn", "xgboost", "lightgbm", "catboost"),
+    *("statsmodels", "scipy", "torch"),
+}
+"""Packages whose own classes have a `fit` that calls none of Keras."""
 
 
 class FitReached(BaseException):
@@ -122,20 +128,20 @@ class _FirstCall(keras.callbacks.Callback):  # type: ignore[misc] # as above
 
 
 @contextmanager
-def fit_reached(program: ModuleType) -> Iterator[dict[str, Any]]:
-    """Run a script up to its `fit`, and give what is known of the call beside model and data.
+def fit_reached(program: ModuleType, number: int | None = None) -> Iterator[dict[str, Any]]:
+    """Run a script up to its `fit`, and give the facts of the call beside model and data.
 
     Its data may be files that it has written, so its copy of the working folder lasts as long.
     """
-    with run_in_copy(program) as run:
+    with run_in_copy(program, number) as run:
         yield _reach_fit(program, run)
 
 
 def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
-    def note(call: Any, receivers: Receivers) -> None:
-        found.update(fit_under_way(program, call, receivers))
+    def note(call: Any) -> None:
+        found.update(run.facts_of(call))
 
     notes = come_to_fit(program, run, note)
     if is_distributed(program.script.call.model):
@@ -145,14 +151,6 @@ def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
             "Remove it, or make a MirroredStrategy: autotune tries others in the place of that.",
         )
     found["fit"] |= beside_fit(notes)
-    return found
-
-
-def fit_under_way(program: ModuleType, call: Any, receivers: Receivers) -> dict[str, Any]:
-    """Return what is known of the `fit` that a script has come to, beside model and data."""
-    line = next(iter(line_here(program)), None)
-    found = facts_of(call, line, receivers.fits_of_keras())
-    found["fit"] |= {"of": _receiver(program, line), "loop": receivers.line_in_loop()}
     return found
 
 
@@ -170,9 +168,7 @@ def is_distributed(model: Any) -> bool:
     return type(model.distribute_strategy) is not type(tf.distribute.get_strategy())
 
 
-def come_to_fit(
-    program: ModuleType, run: _Run, train: Callable[[Any, Receivers], None]
-) -> ScriptNotes:
+def come_to_fit(program: ModuleType, run: _Run, train: Train) -> ScriptNotes:
     """Run a script up to its `fit`, have `train` take the call, and return what was noted.
 
     Raises:
@@ -186,20 +182,18 @@ def come_to_fit(
     )
 
     tree = ast.parse(program.script.text())
-    receivers, notes = Receivers(tree, program, run.other_lines), ScriptNotes(program)
+    notes = ScriptNotes(program)
     failures: list[Exception] = []
 
     def take(call: Any) -> None:
         try:
-            train(call, receivers)
+            train(call)
         except Exception as exc:  # noqa: BLE001 - the script might take it for its own
             failures.append(exc)
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        if run.in_fit or receivers.fits_of_keras():
-            return
-        if not fits_elsewhere(program.script.file, tree):
+        if not (run.in_fit or run.fits_to_come() or fits_elsewhere(program.script.file, tree)):
             loop = OwnLoop(line_here(program)[0], method)
             raise OwnLoopReached(own_loop(program.script.file, program.script.file, loop))
 
@@ -208,12 +202,6 @@ def come_to_fit(
         if failures:
             raise failures[0]
     return notes
-
-
-def _receiver(program: ModuleType, line: int | None) -> str:
-    """Return what the `fit` in a line is called on, as the script writes it."""
-    found = _fit_in(program, line)
-    return "" if found is None else ast.unparse(found.func.value)
 
 
 def _fit_in(program: ModuleType, line: int | None) -> Any:
@@ -235,22 +223,29 @@ def fit_failed(program: ModuleType) -> ScriptFailed:
 
 
 @contextmanager
-def run_in_copy(program: ModuleType) -> Iterator[_Run]:
+def run_in_copy(program: ModuleType, number: int | None = None) -> Iterator[_Run]:
     """Have a script work, and stand, in a copy of the working folder."""
     with working_copy(Path(program.__file__ or "").parent) as copy:
         # What the script finds from its own place, and writes there, lies in the copy as well.
         program.script.file = copy.counterpart(program.script.file)
-        yield _Run(program, copy.path)
+        yield _Run(program, copy.path, number or 1)
 
 
 class _Run:
-    """A run of a script that is left at its `fit`."""
+    """A run of a script that is left at its `fit`.
 
-    def __init__(self, program: ModuleType, folder: Path) -> None:
+    Args:
+        program: It runs the script.
+        folder: The copy in which it works.
+        number: Which of the lines that reach a `fit` is meant, where the program names none.
+    """
+
+    def __init__(self, program: ModuleType, folder: Path, number: int) -> None:
         self._program = program
         self._folder = folder
-        self.other_lines: set[int] = set()
-        """Lines of every other `fit` that it has come to."""
+        self._number = number
+        self._reached: list[int] = []
+        """Lines of each other `fit` that the run has come to, each once."""
         self.in_fit = False
         self._refused: ScriptFailed | None = None
         program.script.Call = self._call_of
@@ -259,8 +254,11 @@ class _Run:
         """Run the script, have `train` take the call, and leave."""
         reached = False
 
-        def train_and_leave(call: Any) -> NoReturn:
+        def train_and_leave(call: Any) -> None:
             nonlocal reached
+            if self._program.script.fit is None and self._is_before():
+                self._make_one_step(call)
+                return
             train(call)
             reached = True
             raise FitReached
@@ -277,13 +275,14 @@ class _Run:
             raise self._without_fit()
 
     def _without_fit(self) -> ScriptFailed:
-        if self._program.script.fit is not None:
-            # It needs pydantic, which no process that trains should have.
-            from autotune.workload.script import choice, fit_calls  # noqa: PLC0415 - see above
-
+        line = self._program.script.fit
+        if line is not None or self._reached:
+            where = f"in line {line}" if line is not None else f"with number {self._number}"
+            lines = enumerate(self._reached, 1)
+            reached = [f"{n}: {self._receiver(each)}, line {each}" for n, each in lines]
             return ScriptFailed(
-                f"The script has come to no fit of Keras in line {self._program.script.fit}.",
-                choice(fit_calls(self._program.script.file), self.other_lines),
+                f"The script has come to no fit of Keras {where}.",
+                f"Choose by number from: {'; '.join(reached) or 'none'}.",
             )
         return ScriptFailed(
             "The script ended without the call of fit that is to be tuned.",
@@ -317,10 +316,74 @@ class _Run:
         finally:
             self.in_fit = False
 
+    def facts_of(self, call: Any) -> dict[str, Any]:
+        """Return the facts of the `fit` that is under way, beside model and data."""
+        found, line = facts_of(call), self._line()
+        later = {each.func.end_lineno for each in self.fits_to_come()}
+        others = {*self._reached, *(each for each in later if each > (line or 0))} - {line}
+        found["fit"] |= {
+            "line": line,
+            "of": self._receiver(line),
+            "loop": self._line_in_loop(),
+            "others": [{"line": each, "of": self._receiver(each)} for each in sorted(others)],
+        }
+        return found
+
+    def fits_to_come(self) -> list[Any]:
+        """Return the calls of a method `fit` that the run may come to, and that may be Keras's.
+
+        The calls that are under way are none of them.
+        """
+        frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the frames tell how far the script is
+        lines = self._program.script.lines_of(frame)
+        statements = ast.parse(self._program.script.text()).body
+        passed = [
+            range(each.lineno, (each.end_lineno or 0) + 1)
+            for each in statements
+            if lines and (each.end_lineno or 0) < lines[-1] and not isinstance(each, _DEFINITIONS)
+        ]
+        bound: dict[str, Any] = {}
+        while frame:
+            if frame.f_code.co_filename == str(self._program.script.file):
+                bound = {**frame.f_locals, **bound}
+            frame = frame.f_back
+        return [
+            each
+            for each in self._program.script.fit_calls()
+            if each.func.end_lineno not in lines
+            and not any(each.lineno in lines_passed for lines_passed in passed)
+            and not _is_without_keras(bound.get(getattr(each.func.value, "id", "")))
+        ]
+
+    def _line(self) -> int | None:
+        return next(iter(line_here(self._program)), None)
+
+    def _receiver(self, line: int | None) -> str:
+        """Return what the `fit` in a line is called on, as the script writes it."""
+        found = _fit_in(self._program, line)
+        return "" if found is None else ast.unparse(found.func.value)
+
+    def _line_in_loop(self) -> int | None:
+        """Return the first line under way that stands in a loop, which may come to it again."""
+        tree = ast.parse(self._program.script.text())
+        loops = (e for e in ast.walk(tree) if isinstance(e, ast.For | ast.AsyncFor | ast.While))
+        bodies = [range(e.body[0].lineno, (e.body[-1].end_lineno or 0) + 1) for e in loops]
+        lines = self._program.script.lines_of(sys._getframe())  # noqa: SLF001 - as above
+        return min((each for each in lines if any(each in body for body in bodies)), default=None)
+
+    def _is_before(self) -> bool:
+        """Whether the call under way is of a line before the one that is meant by its number."""
+        return self._line() in self._reached or len(self._reached) < self._number - 1
+
     def _other_fit(self, *arguments: Any, **options: Any) -> Any:
-        """Train for one step, so that what comes later finds a model that was trained."""
-        self.other_lines.update(line_here(self._program))
-        return self.first_call(self._call_of(*arguments, **options))
+        return self._make_one_step(self._call_of(*arguments, **options))
+
+    def _make_one_step(self, call: Any) -> Any:
+        """Train for one step, so that later code finds a trained model."""
+        line = self._line()
+        if line is not None and line not in self._reached:
+            self._reached.append(line)
+        return self.first_call(call)
 
     def _call_of(self, *arguments: Any, **options: Any) -> Any:
         """Return what the script gives to a `fit`; what is wrong with it, Keras says itself."""
@@ -339,6 +402,13 @@ class _Run:
         """Whether a callback saves the model, within the copy of the folder."""
         saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
         return saves and _stays_in(self._folder, callback)
+
+
+def _is_without_keras(found: Any) -> bool:
+    """Whether an object is of a class that computes nothing with Keras."""
+    if found is None or isinstance(found, type | ModuleType):
+        return False
+    return {each.__module__.partition(".")[0] for each in type(found).__mro__} <= _WITHOUT_KERAS
 
 
 def _stays_in(folder: Path, callback: Any) -> bool:

@@ -82,6 +82,7 @@ class InspectionRequest(HostTask[WorkloadFacts]):
         return {
             "seconds": min(self.seconds, _LOOKING_SECONDS),
             "script": script_reader(workload.script) if workload.script else None,
+            "fit": workload.script.number if workload.script else None,
             "offered": dict(self.offered),
             "unbatch": workload.unbatch,
             "examples": workload.examples,
@@ -153,8 +154,10 @@ class FirstStepRequest(HostTask[FirstSteps]):
 
     def payload(self) -> Mapping[str, Any]:
         script = self.workload.script
+        if script is None:
+            return {}
         seconds = min(self.seconds, _LOOKING_SECONDS)
-        return {"script": script_reader(script), "seconds": seconds} if script else {}
+        return {"script": script_reader(script), "fit": script.number, "seconds": seconds}
 
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> FirstSteps:
         """Return the seconds of the first call, if it was made to its end, and of later ones.

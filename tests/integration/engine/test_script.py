@@ -172,7 +172,7 @@ def test_batches_that_cannot_be_others_stay_as_they_are(
 
 def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) -> None:
     """It may not come to the batches that differ, and take other sizes for possible."""
-    text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 40, tf.int32), 4")
+    text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 16, tf.int32), 4")
     text = "\nseen = tf.Variable(0)\n" + text
     quiet, busy = inspect(NO_BACKLOG.replace("0.0", "2.0") + text), inspect(BUSY + text)
     assert quiet.fit
@@ -234,7 +234,8 @@ def test_what_a_script_does_beside_its_fit_is_found(
     assert (facts.usual_batch, facts.examples) == (6, 6)
 
 
-def test_the_chosen_fit_is_found_behind_others(inspect: Inspect) -> None:
+@pytest.mark.parametrize("fit", ["model", "2"])
+def test_the_chosen_fit_is_found_behind_others(inspect: Inspect, fit: str) -> None:
     """Those before it take a step and save what the script loads, as if they had trained."""
     text = """
 def train(of):
@@ -247,7 +248,7 @@ teacher.compile("adam", "mse")
 train(teacher).evaluate(x, y)
 model.fit(x, y, callbacks=keras.callbacks.TerminateOnNaN())
 """
-    facts = inspect(text, fit="model")
+    facts = inspect(text, fit=fit)
     others = (FitCall(line=9, of="of"),)
     found = FitFacts(
         line=15,
@@ -295,7 +296,6 @@ classes = np.arange(80) % 2
 def made(): return StandardScaler()
 """
 BEHIND = """
-clf = LogisticRegression()
 clf.fit(x, classes)
 """
 INSIDE = """
@@ -314,9 +314,9 @@ main()
 @pytest.mark.parametrize(
     ("text", "others"),
     [
-        ("model.fit(x, y)" + BEHIND, []),
+        ("clf = LogisticRegression()\nmodel.fit(x, y)" + BEHIND, []),
         (INSIDE, []),
-        ("m = made()\nmodel.fit(x, y)\nm = model\nm.fit(x, y)", [14]),
+        ("made().fit(x)\nmodel.fit(x, y)\nstudent = model\nstudent.fit(x, y)", [14]),
     ],
 )
 def test_only_what_keras_does_keeps_several_workers_away(
@@ -328,11 +328,12 @@ def test_only_what_keras_does_keeps_several_workers_away(
     assert [each.line for each in fit.others] == others
 
 
-def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect) -> None:
+@pytest.mark.parametrize(("fit", "told"), [("scaler", "in line 12"), ("2", "with number 2")])
+def test_a_chosen_fit_that_is_not_kerass_is_told(inspect: Inspect, fit: str, told: str) -> None:
     """With those that are, by their numbers."""
-    text = OTHERS + "scaler = made()\nscaler.fit(x)\nmodel.fit(x, y)"
-    with pytest.raises(ScriptFailed, match=r"no fit of Keras in line 12.*from: \d: model, line 13"):
-        inspect(text, fit="scaler")
+    text = OTHERS + "scaler = made()\nscaler.fit(x)\nfor _ in range(2): model.fit(x, y)"
+    with pytest.raises(ScriptFailed, match=f"no fit of Keras {told}.*from: 1: model, line 13"):
+        inspect(text, fit=fit)
 
 
 def test_a_script_may_write_beside_itself(
@@ -452,6 +453,14 @@ class Own:
 def made(): return Own()
 made().fit()
 """
+BESIDE = f"""
+from sklearn.preprocessing import StandardScaler
+scaler = StandardScaler()
+def scaled(of): return scaler.fit(of).transform(of)
+x = scaled(x)
+StandardScaler().fit(x)
+{LOOP}
+"""
 OVERRIDDEN = """
 class Own(keras.Sequential):
     def fit(self):
@@ -488,6 +497,7 @@ model.fit(x, y)
         ("if len(x) < 8: model.fit(x)", "ended without the call of fit.*model_fn and a dataset_fn"),
         (f"s = __import__('socket')\n{LOOP}", r"loop of its own in line 7 \(train_on_batch\)"),
         (OWN_FIT, r"loop of its own in line 10 \(train_on_batch\)"),
+        (BESIDE, r"loop of its own in line 12 \(train_on_batch\)"),
         (OVERRIDDEN, r"loop of its own in line 11 \(apply\)"),
         (ELSEWHERE + "x.at[0]\nmodel.fit(x, y)", REPLACED),
         (ELSEWHERE + JAX_STEP, REPLACED),

@@ -171,7 +171,7 @@ def test_what_is_seen_in_its_text_is_told_before_anything_runs(
         (("broken.py",), "cannot be read as Python"),
         (("--nosuch", "train.py"), "autotune run train.py --epochs 3"),
         (("--budget", "soon", "train.py"), "soon"),
-        (("--fit", "9", "train.py"), "no call of fit"),
+        (("--fit", "line 9", "train.py"), "no call of fit"),
         (("mine.py:model_fn",), "needs one dataset function"),
     ],
 )

@@ -71,7 +71,9 @@ def test_a_model_function_that_was_forgotten_is_told(folder: Path) -> None:
     assert "mine.py:model_fn mine.py:dataset_fn" in run("tune", "mine.py", "mine.py").stderr
     assert run("tune", ".").stderr.startswith("Error: . is a folder.")
     (folder / "whole.py").write_text("model.fit(1)")
-    assert "whole script" not in run("tune", "whole.py", "--fit", "9", "--", "data:part").stderr
+    assert (
+        "whole script" not in run("tune", "whole.py", "--fit", "line 9", "--", "data:part").stderr
+    )
 
 
 def test_callbacks_take_part(engine: FakeEngine, folder: Path) -> None:
