@@ -54,7 +54,6 @@ _PUBLIC = {
     "autotune.wire.events": "Ended JobEvent",
     "autotune.wire.jobs": "Job Needs State",
     "autotune.workload": "Factory Workload WorkloadFacts",
-    "autotune.workload.backlog": "Backlog",
     "autotune.workload.script": "Script",
     "autotune.workload.source": "Source",
 }

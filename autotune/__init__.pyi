@@ -72,7 +72,6 @@ from autotune.workload import (
     Workload as Workload,
     WorkloadFacts as WorkloadFacts,
 )
-from autotune.workload.backlog import Backlog as Backlog
 from autotune.workload.script import Script as Script
 from autotune.workload.source import Source as Source
 

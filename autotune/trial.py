@@ -39,11 +39,7 @@ class Trial(RunResult):
     """Standard error of log(throughput) within the run."""
     least: float = 1.0
     """Share of `examples_per_second` that a training sustains at least: below 1 where the end of
-    an epoch lies beyond the run, and the input alone waited there, or where the run still lived on
-    examples that the input had ready."""
-    lengths_error: float = 0.0
-    """Standard error of log(throughput) that comes of the lengths of examples, where they vary and
-    the run saw but some. Not in `error`: who trains on the same examples shares it."""
+    an epoch lies beyond the run, and the input alone waited there."""
     others: float = 0.0
     """Share of the cores that other programs took while it ran."""
     steady_from: int | None = None
@@ -82,5 +78,4 @@ def lacks_host(reason: Reason | None) -> bool:
 
 def sustained(rate: Interval, trials: Sequence[Trial]) -> Interval:
     """Return the rate of some runs with what they did not see as it may be."""
-    least = min((trial.least for trial in trials), default=1.0)
-    return rate.down_to(least).widened(max((trial.lengths_error for trial in trials), default=0.0))
+    return rate.down_to(min((trial.least for trial in trials), default=1.0))

@@ -27,7 +27,7 @@ from autotune.result.stored import ResultData
 from autotune.stats.gradients import RULES, UpdateRule
 from autotune.stats.intervals import EXPECTED, Interval
 from autotune.strategies import strategy, title, update_batch
-from autotune.text import plural, rate, roughly, size
+from autotune.text import plural, roughly, size
 from autotune.trial import Trial
 
 FAILURES = {*Outcome} - {Outcome.MEASURED, Outcome.PRUNED, Outcome.SKIPPED, Outcome.UNFINISHED}
@@ -283,17 +283,12 @@ def cost_lines(result: ResultData) -> Iterator[str]:
 
 
 def lengths_lines(result: ResultData) -> Iterator[str]:
-    """Yield how much the examples of an epoch differ in their length."""
-    seen, found = result.facts.first_pass, result.examples_per_second
-    if seen is None or seen.mean_length is None or found is None:
-        return
-    low, high = min(seen.lengths), max(seen.lengths)
-    tokens = rate(found.value * seen.mean_length)
-    yield (
-        f"Examples vary in length, between {low:.3g} and {high:.3g} on average in parts of an "
-        f"epoch; {rate(found.value)} of them a second are about {tokens} tokens, time steps or "
-        "pixels, padding included."
-    )
+    """Yield that examples vary in length, of which a short run sees only a part."""
+    if result.facts.lengths_vary:
+        yield (
+            "Examples have no fixed length: the rate is that of the examples that the runs saw, so "
+            "shuffle data that is sorted by length."
+        )
 
 
 def between_lines(result: ResultData) -> Iterator[str]:

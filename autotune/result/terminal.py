@@ -129,9 +129,6 @@ def _head(plan: Plan) -> Text:
 
 def _facts(facts: WorkloadFacts) -> str:
     examples = f"{_how_many(facts)} of {size(facts.example_bytes)}"
-    length = facts.first_pass and facts.first_pass.mean_length
-    if length:
-        examples += f", of a mean length of {length:.3g}"
     steps = facts.accumulated_steps
     updates = f"an update sees {steps} batches" if steps > 1 else ""
     model = f"a model of {facts.weights:,} weights"

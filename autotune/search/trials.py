@@ -27,16 +27,14 @@ from autotune.stats.windows import (
     BLOCK_SECONDS,
     UNKNOWN,
     Epoch,
-    Lengths,
     Reading,
-    drained,
     read,
     steady_from,
 )
 from autotune.strategies import strategy
 from autotune.text import as_text
 from autotune.trial import Stage, Trial, counting
-from autotune.workload import InputPass, WorkloadFacts
+from autotune.workload import WorkloadFacts
 
 SMALL_CALL = 1.0
 """Seconds of the first call of a small model's step, which traces and compiles it."""
@@ -188,30 +186,14 @@ def epoch_of(configuration: Configuration, subject: Subject) -> Epoch:
     steps = facts.examples / batch if facts.examples else math.inf
     # Each worker has a pipeline of its own.
     ready = facts.prefetched * configuration.workers / batch + prefetch
-    steady_rate = 0.0
-    if backlog := facts.backlog:
-        # With shard policy data each of them goes through the examples of all.
-        reading = 1 if configuration.shard_policy == "data" else configuration.workers
-        # Half as much again: it grows while a program compiles, before its first step.
-        ready = max(ready, 1.5 * backlog.examples * reading / batch)
-        steady_rate = backlog.examples_per_second * reading / batch
     fills_meanwhile = _caches(configuration, facts) and not fill_of(configuration, subject)
     return Epoch(
         steps=steps,
         ready=ready + steps if fills_meanwhile else ready,
-        steady_rate=steady_rate,
         pause=pause,
         # A shorter wait does not change a rate that is worth a verdict.
         eventful=pause > 0.05 or calls_back,
-        lengths=_lengths(facts.first_pass, batch),
     )
-
-
-def _lengths(seen: InputPass | None, batch: int) -> Lengths:
-    if seen is None or not seen.lengths:
-        return Lengths()
-    steps = seen.examples / len(seen.lengths) / batch
-    return Lengths(parts=seen.lengths, scatter=seen.length_scatter, steps=steps, whole=seen.whole)
 
 
 def trial_of(
@@ -233,27 +215,17 @@ def trial_of(
         configuration=configuration,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
-        least=_least(result.windows, shown, reading, epoch) if reading else 1.0,
-        lengths_error=epoch.lengths.error(sum(each.steps for each in shown)),
+        least=_least(shown, reading, epoch) if reading else 1.0,
         steady_from=start,
     )
 
 
-def _least(
-    windows: Sequence[Window], shown: Sequence[Window], reading: Reading, epoch: Epoch
-) -> float:
-    """Return the share of a rate that is left if what was not seen is as the input showed."""
-    before, pace = windows[: len(windows) - len(shown)], reading.steps_per_second
-    steps, seconds = sum(each.steps for each in before), sum(each.seconds for each in before)
-    least = 1.0
-    if epoch.steady_rate and not drained(steps, seconds, epoch):
-        # What was ready before the steps that were read is used up at some time.
-        least = min(epoch.steady_rate / pace, 1.0)
+def _least(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
+    """Return the share of a rate that is left where no end of an epoch was seen."""
     if any(each.ends for each in shown) or math.isinf(epoch.steps):
-        return least
-    # No end was seen.
-    whole = epoch.steps / pace
-    return min(whole / (whole + epoch.pause), least)
+        return 1.0
+    whole = epoch.steps / reading.steps_per_second
+    return whole / (whole + epoch.pause)
 
 
 ROUGH = 0.15

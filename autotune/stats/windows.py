@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import accumulate
-from statistics import fmean, median, pstdev
+from statistics import fmean, median
 from typing import NamedTuple
 
 from autotune.base import Value
@@ -16,33 +16,6 @@ from autotune.shared_values import Window
 
 BLOCK_SECONDS = 0.4
 """Of a block of windows: the least that tells a rate. A measurement is some of them."""
-
-
-class Lengths(Value):
-    """Mean lengths of the examples in successive, equal parts of an epoch."""
-
-    parts: tuple[float, ...] = ()
-    """Empty where all examples are of one length."""
-    scatter: float = 0.0
-    """Standard deviation of the lengths, as a share of their mean; no run is further off."""
-    steps: float = math.inf
-    """Of a run, that take the examples of a part."""
-    whole: bool = False
-    """Whether the parts are all of an epoch, not only its beginning."""
-
-    def error(self, steps: float) -> float:
-        """Return the standard error of log(mean length) of what so many steps have seen.
-
-        A step takes about as long as its examples, so that this is what other examples add to the
-        error of its rate. A run may have seen any stretch of an epoch. Stretches of less than a
-        part, and of an epoch whose end nobody knows, scatter as independent draws of parts do.
-        """
-        seen = steps / self.steps
-        if len(self.parts) < 2 or seen <= 0:
-            return 0.0
-        together = min(max(1, round(seen)), len(self.parts)) if self.whole else 1
-        fewer = max(together / seen, 1.0) if self.whole else 1 / seen
-        return min(_scatter_of_lengths(self.parts, together) * math.sqrt(fewer), self.scatter)
 
 
 class Epoch(Value):
@@ -53,25 +26,14 @@ class Epoch(Value):
     ready: float = 0.0
     """Steps whose examples may be ready when the run begins, or that have to pass before its
     caches are filled."""
-    steady_rate: float = 0.0
-    """Steps that become ready in each second of the run."""
     pause: float = 0.0
     """Seconds for which the input alone waited as it began again, longer than between examples."""
     eventful: bool = False
     """Whether its end may cost something that a run has to see."""
-    lengths: Lengths = Lengths()
-    """Of its examples."""
 
 
 UNKNOWN = Epoch()
 """An epoch of which nothing is known."""
-
-
-def _scatter_of_lengths(parts: tuple[float, ...], together: int) -> float:
-    """Return the standard deviation of log(mean) of that many successive parts, round and round."""
-    sums = [0.0, *accumulate([*parts, *parts])]
-    means = [(sums[i + together] - sums[i]) / together for i in range(len(parts))]
-    return pstdev(each / fmean(means) for each in means)
 
 
 class Reading(Value):
@@ -200,20 +162,11 @@ def past_floor(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> int:
     """
     elapsed, steps = 0.0, 0
     for index, window in enumerate(windows):
-        if elapsed >= 0.6 and (elapsed >= 5.0 or drained(steps, elapsed, epoch)):
+        if elapsed >= 0.6 and (elapsed >= 5.0 or steps >= epoch.ready):
             return index
         elapsed += window.seconds
         steps += window.steps
     return len(windows)
-
-
-def drained(steps: float, seconds: float, epoch: Epoch) -> bool:
-    """Whether a run that began so many seconds ago lives on what its input makes.
-
-    Who takes less than is made never uses up what was ready, and need not.
-    """
-    made = epoch.steady_rate * seconds
-    return steps >= epoch.ready + made or 0 < steps <= made
 
 
 def _block_end(windows: Sequence[Window], start: int) -> int | None:

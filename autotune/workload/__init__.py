@@ -1,6 +1,5 @@
 """The user's factories: how they are named, what is known of them, and what they were given."""
 
-from autotune.workload.backlog import Backlog as Backlog
 from autotune.workload.factory import (
     Factory as Factory,
     Workload as Workload,

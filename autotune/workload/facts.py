@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from statistics import fmean
 from typing import Any, NamedTuple
+
+from pydantic import ConfigDict
 
 from autotune.base import Value
 from autotune.config import Configuration
 from autotune.shared_values import Change, Count
 from autotune.stats.gradients import Learning
 from autotune.text import plural
-from autotune.workload.backlog import Backlog
 
 
 class InputPass(Value):
     """What reading the input alone has shown, from its beginning as far as the time let it come."""
+
+    model_config = ConfigDict(extra="ignore")  # A stored one may hold fields that are gone.
 
     examples: int
     seconds: float
@@ -23,17 +25,6 @@ class InputPass(Value):
     """Whether it came to the end of an epoch."""
     pause: float
     """Seconds by which the first examples took longer than others: a shuffle fills its buffer."""
-    lengths: tuple[float, ...] = ()
-    """Mean length of the examples in successive, equal parts of it, padding included: tokens, time
-    steps or pixels, whatever the first component varies in. Empty where none varies."""
-    length_scatter: float = 0.0
-    """Standard deviation of the lengths as they were read, of examples or of batches of them, as a
-    share of their mean."""
-
-    @property
-    def mean_length(self) -> float | None:
-        """Of the examples; None where all are of one length."""
-        return fmean(self.lengths) if self.lengths else None
 
     @property
     def examples_per_second(self) -> float:
@@ -221,8 +212,6 @@ class DataFacts(Value):
     """Over the input alone; None where not even its beginning was seen in the time."""
     second_pass: InputPass | None = None
     """The same again, with what caches hold by then; None where the first was not whole."""
-    backlog: Backlog | None = None
-    """What Python code in the dataset had ready; None where reading it alone showed nothing."""
     usual_batch: int | None = None
     """Of the batches that the dataset factory returns, else the default of its parameter
     `batch_size`, or what a script gives to its `fit`; None where there is none."""
@@ -233,6 +222,8 @@ class DataFacts(Value):
 
 class WorkloadFacts(ModelFacts, DataFacts):
     """Found once, in a process of its own, by calling each factory and reading a few examples."""
+
+    model_config = ConfigDict(extra="ignore")  # As above.
 
     calling_seconds: float = 0.0
     """That the user's code takes in each process, until model and data are there."""
@@ -267,6 +258,12 @@ class WorkloadFacts(ModelFacts, DataFacts):
         """Whether the dataset is made of batches of the size that is asked for."""
         returned = self.returned
         return returned.arrays or returned.by_python or "batch_size" in self.dataset_takes
+
+    @property
+    def lengths_vary(self) -> bool:
+        """Whether examples need not be of one length: tokens, time steps or pixels."""
+        element = self.element.replace("name=None", "")
+        return "None" in element or "unknown" in element
 
     @property
     def arrays(self) -> bool:

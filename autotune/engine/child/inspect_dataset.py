@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,7 +13,6 @@ from autotune.engine.child import private
 from autotune.engine.child.passes import (
     Progress,
     Stretch,
-    backlog_facts,
     pass_facts,
     read_pass,
     within,
@@ -40,8 +38,6 @@ _APART = 16
 _COUNTING_SECONDS = 5.0
 _READING_SECONDS = 2.0
 """For a pass that need not be counted."""
-_BACKLOG_SECONDS = 4.0
-"""For all passes together over what Python code gives, which may have fetched some of it before."""
 MOST_SHARDS = 16
 """Workers that are tried."""
 
@@ -144,12 +140,11 @@ class InspectedDataset:
             raise error
 
     def facts(self, patience: float) -> dict[str, Any]:
-        most, patience = patience, min(patience, _COUNTING_SECONDS)
+        patience = min(patience, _COUNTING_SECONDS)
         size = self._taken.size
         cached, frozen_stage, python, ready = _stages_of(self._dataset, size)
         # First, because any other pass may fill a cache.
-        least = min(most, _BACKLOG_SECONDS) if python and not cached else 0.0
-        read, counted = self._passes(patience, least)
+        read, counted = self._passes(patience)
         once = self._taken.once or self._shrinks
         found = Randomness(Change.EXAMPLES) if once else changes(self._dataset, patience)
         shards = file_shards(self._dataset, patience)
@@ -172,7 +167,7 @@ class InspectedDataset:
             **read,
         }
 
-    def _passes(self, patience: float, least: float) -> tuple[dict[str, Any], bool]:
+    def _passes(self, patience: float) -> tuple[dict[str, Any], bool]:
         """Return the number of examples, what reading them alone has shown, and if it is certain.
 
         A number that is not known is counted; the least that it can be, or None, if that takes too
@@ -181,7 +176,6 @@ class InspectedDataset:
         known, taken = int(self._dataset.cardinality()), self._taken
         counting = known == tf.data.UNKNOWN_CARDINALITY
         seconds = patience if counting else min(patience, _READING_SECONDS)
-        ends = time.monotonic() + least
         known = max(known, taken.least)
         first = self._pass(seconds, known)
         counted = first.done and counting
@@ -191,26 +185,21 @@ class InspectedDataset:
         exact = (counted or not counting) and not full
         count = Count.EXACT if exact else Count.AT_LEAST
         found: dict[str, Any] = {"first_pass": pass_facts(first)}
-        passes, certain = [first], bool(taken.examples) or not counting or first.done
-        if taken.once:
-            ends = 0.0 if first.done else ends
-        elif first.done:
-            passes.append(self._pass(min(patience, _READING_SECONDS), known))
-            found["second_pass"] = pass_facts(passes[-1])
-            self._shrinks = passes[-1].done and _read(passes[-1]) < _read(first)
-            if counting and not _as_many(first, passes[-1]):
+        certain = bool(taken.examples) or not counting or first.done
+        if first.done and not taken.once:
+            second = self._pass(min(patience, _READING_SECONDS), known)
+            found["second_pass"] = pass_facts(second)
+            self._shrinks = second.done and _read(second) < _read(first)
+            if counting and not _as_many(first, second):
                 certain, count = False, Count.ABOUT
-        if (left := ends - time.monotonic()) > 0 and passes[-1].values:
-            passes.append(self._pass(left, known, again=True))
         if taken.examples:
             examples, count = taken.examples, Count.EXACT
-        found |= {"examples": examples, "count": count}
-        return {**found, "backlog": backlog_facts(passes, examples)}, certain
+        return {**found, "examples": examples, "count": count}, certain
 
-    def _pass(self, patience: float, known: int, *, again: bool = False) -> Progress[Stretch]:
+    def _pass(self, patience: float, known: int) -> Progress[Stretch]:
         taken = self._taken
         read = taken.dataset if taken.every is None else taken.every
-        return read_pass(read, patience, known, batched=taken.batched, again=again)
+        return read_pass(read, patience, known, batched=taken.batched)
 
 
 def _read(progress: Progress[Stretch]) -> int:

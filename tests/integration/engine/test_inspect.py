@@ -15,7 +15,7 @@ from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, Wor
 from autotune.shared_values import Change
 from autotune.workload import Factory, Workload, WorkloadFacts
 
-from .conftest import BUSY, NO_BACKLOG, Inspect, in_module
+from .conftest import BUSY, Inspect, in_module
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +34,7 @@ def dataset_fn():
 
 
 def dataset(expression: str, parameters: str = "") -> str:
-    imports = f"import time, numpy as np, tensorflow as tf; {NO_BACKLOG}"
+    imports = "import time, numpy as np, tensorflow as tf"
     return f"{imports}\ndef dataset_fn({parameters}):\n    return {expression}\n"
 
 
@@ -85,8 +85,7 @@ def test_facts_of_plain_factories(inspect: Inspect) -> None:
     assert (facts.optimizer, facts.loss) == ("Adam", "mse")
     assert (facts.repeatable, facts.file_shards, facts.python_input) == (True, 0, False)
     assert "(8,)" in facts.element
-    even = facts.first_pass
-    assert (even.lengths, even.mean_length, even.length_scatter) == ((), None, 0.0)
+    assert not facts.lengths_vary
 
 
 def test_declared_parameters_are_filled(inspect: Inspect) -> None:
@@ -137,32 +136,6 @@ def test_a_shuffle_pauses_every_pass(inspect: Inspect) -> None:
     assert (facts.cached, facts.prefetched) == (False, 0)
 
 
-QUEUE = f"""
-import time
-from types import SimpleNamespace
-import numpy as np, tensorflow as tf
-from autotune.engine.child import passes
-NOW = SimpleNamespace(made=0, seconds=0.0)
-passes.time = SimpleNamespace(perf_counter=lambda: NOW.seconds, monotonic=time.monotonic)
-def examples():
-    for _ in range(500):
-        NOW.made += 1
-        NOW.seconds += 0.0002 if NOW.made <= 2000 else 0.02
-        yield np.ones(8), np.ones(1)
-def dataset_fn():
-    return {GENERATOR.format("examples")}
-"""
-
-
-def test_what_python_had_ready_is_seen(inspect: Inspect) -> None:
-    """Several epochs of it come at once, and all others at 50 a second, by a clock of their own."""
-    # A machine that does something else meanwhile may show nothing.
-    looks = (inspect(QUEUE) for _ in range(3))
-    facts = next(each for each in looks if each.backlog)
-    assert 800 <= facts.backlog.examples <= 2000
-    assert 40 <= facts.backlog.examples_per_second <= 60
-
-
 LINES = "tf.data.Dataset.range(1, 65).map(lambda n: (tf.ones([n, 8]), [1.0]))"
 MEANS = """
 import keras
@@ -186,13 +159,11 @@ def model_fn():
 """
 
 
-def test_lengths_that_vary_are_measured(inspect: Inspect) -> None:
-    """With their padding, in sixteen parts."""
-    padded = dataset(f"{LINES}.padded_batch(batch_size, drop_remainder=True)", "batch_size")
-    seen = inspect(padded, MEANS).first_pass
-    # Two batches, of 32 and 64 steps with their padding.
-    assert (seen.lengths, seen.mean_length) == ((32.0, 64.0), 48.0)
-    assert seen.length_scatter == pytest.approx(1 / 3)
+@pytest.mark.parametrize("of_batch", [64, None])
+def test_lengths_that_vary_are_seen(inspect: Inspect, of_batch: int | None) -> None:
+    padded = f"{LINES}.padded_batch(batch_size, (({of_batch}, 8), (1,)), drop_remainder=True)"
+    facts = inspect(dataset(padded, "batch_size"), MEANS)
+    assert facts.lengths_vary == (of_batch is None)
 
 
 COUNTED = {

@@ -12,12 +12,12 @@ from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.errors import ScriptFailed
 from autotune.workload import FitCall, FitData, FitFacts, script_from_text, script_workload
 
-from .conftest import BUSY, NO_BACKLOG, SOON, Inspect
+from .conftest import BUSY, SOON, Inspect
 
 pytestmark = pytest.mark.real
 
-HEAD = f"""
-import keras, numpy as np, tensorflow as tf; {NO_BACKLOG}
+HEAD = """
+import keras, numpy as np, tensorflow as tf
 x, y = np.ones((80, 8), "float32"), np.ones((80, 1))
 model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(2), keras.layers.Dense(1)])
 model.compile("sgd", "mse")
@@ -174,7 +174,7 @@ def test_a_look_that_time_has_ended_finds_no_other_workload(inspect: Inspect) ->
     """It may not come to the batches that differ, and take other sizes for possible."""
     text = VARYING.replace("2, 5", "3 - tf.cast(seen.assign_add(1) > 16, tf.int32), 4")
     text = "\nseen = tf.Variable(0)\n" + text
-    quiet, busy = inspect(NO_BACKLOG.replace("0.0", "2.0") + text), inspect(BUSY + text)
+    quiet, busy = inspect(text), inspect(BUSY + text)
     assert quiet.fit
     assert busy.fit
     assert (quiet.fit.only_batch, busy.fit.only_batch) == (10, None)

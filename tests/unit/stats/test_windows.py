@@ -1,21 +1,19 @@
-"""When a run has settled, its rate from then on, and how far its lengths are from those of all."""
+"""When a run has settled, and its rate from then on."""
 
 from __future__ import annotations
 
 import math
 import random
 from itertools import accumulate, pairwise
-from statistics import fmean, pstdev
 
 import pytest
 from scipy.stats import linregress
 
 from autotune.shared_values import Window
-from autotune.stats.windows import Lengths, read, steady_from, trend_of, warmed_up_from
+from autotune.stats.windows import read, steady_from, trend_of, warmed_up_from
 
 COVERED = 0.85
 """Of intervals of 95 %: two dozen windows say little of how far they resemble each other."""
-SORTED = tuple(float(length) for length in range(10, 26))
 
 
 def steady(count: int, *, seconds: float = 0.1, steps: int = 10) -> list[Window]:
@@ -109,39 +107,3 @@ def _wandering(draw: random.Random, memory: float, *, count: int) -> list[Window
         level = memory * level + draw.gauss(0, 0.1)
         windows.append(Window(10, 0.1 * (1 + level)))
     return windows
-
-
-def test_examples_of_one_length_and_whole_epochs_add_nothing() -> None:
-    """Nor does one part, of which no scatter is known."""
-    assert Lengths().error(5) == 0
-    assert Lengths(parts=(7.0,), steps=10).error(5) == 0
-    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10, whole=True)
-    assert lengths.error(160) == pytest.approx(0, abs=1e-12)
-
-
-def test_a_part_of_sorted_examples_says_little_of_the_others() -> None:
-    """Where independent parts would scatter half as much, a quarter of these does by a lot more."""
-    lengths = Lengths(parts=SORTED, scatter=0.3, steps=10, whole=True)
-    parts = pstdev(SORTED) / fmean(SORTED)
-    assert lengths.error(10) == pytest.approx(parts)
-    assert 0.7 * parts < lengths.error(40) < parts
-    # Where nobody knows what comes, the error falls with the root of what was seen.
-    endless = Lengths(parts=SORTED, scatter=0.3, steps=10)
-    assert endless.error(40) == pytest.approx(endless.error(10) / 2)
-    # A few of them do not scatter more than one does.
-    assert Lengths(parts=SORTED, scatter=0.3, steps=1000, whole=True).error(1) == 0.3
-
-
-@pytest.mark.parametrize("steps", [5, 40, 100])
-def test_runs_over_shuffled_examples_scatter_as_told(steps: int) -> None:
-    """Against runs that are drawn: at random places of epochs in random order."""
-    random.seed(steps)
-    told, seen = [], []
-    for _ in range(400):
-        examples = [random.lognormvariate(3, 0.5) for _ in range(320)]
-        parts = tuple(fmean(examples[i : i + 20]) for i in range(0, 320, 20))
-        told.append(Lengths(parts=parts, scatter=1.0, steps=20, whole=True).error(steps))
-        begin = random.randrange(320)
-        stretch = (examples + examples)[begin : begin + steps]
-        seen.append(math.log(fmean(stretch) / fmean(examples)))
-    assert fmean(told) == pytest.approx(pstdev(seen), rel=0.2)

@@ -10,9 +10,6 @@ import numpy as np
 import pandas as pd
 import tensorflow as tf
 
-from autotune.engine.child import inspect_dataset
-
-inspect_dataset._BACKLOG_SECONDS = 0.0
 EXAMPLES = 100
 X, Y = np.random.default_rng(0).random((EXAMPLES, 8)), np.ones((EXAMPLES, 1))
 LENGTHS = np.random.default_rng(0).integers(1, 50, EXAMPLES)
