@@ -27,7 +27,6 @@ _PUBLIC = {
     "autotune.engine.base": "Engine",
     "autotune.engine.load": "Load",
     "autotune.engine.lock": "Wait",
-    "autotune.engine.tasks.train": "BetweenEpochs",
     "autotune.engine.tasks.observe": "Observation",
     "autotune.errors": (
         "AutotuneError CodeError ConfigurationError DatasetTooSmall EngineError "

@@ -12,7 +12,6 @@ from autotune.engine.base import Engine as Engine
 from autotune.engine.load import Load as Load
 from autotune.engine.lock import Wait as Wait
 from autotune.engine.tasks.observe import Observation as Observation
-from autotune.engine.tasks.train import BetweenEpochs as BetweenEpochs
 from autotune.errors import (
     AutotuneError as AutotuneError,
     CodeError as CodeError,

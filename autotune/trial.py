@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from pydantic import ConfigDict
+
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
 from autotune.reason import HostLost, Outcome, Reason, TooFewHosts
@@ -29,6 +31,8 @@ class Stage(StrEnum):
 
 class Trial(RunResult):
     """One run of one configuration: what became of it, and what that says of a longer training."""
+
+    model_config = ConfigDict(extra="ignore")  # A stored one may hold fields that are gone.
 
     number: int
     stage: Stage

@@ -293,15 +293,14 @@ def lengths_lines(result: ResultData) -> Iterator[str]:
 
 def between_lines(result: ResultData) -> Iterator[str]:
     """Yield what validation and checkpoints take after an epoch, which no trial has."""
-    found, examples = result.between, result.facts.examples
-    if found is None or not found.seconds or not examples or result.examples_per_second is None:
+    seconds, examples = result.between, result.facts.examples
+    if not seconds or not examples or result.examples_per_second is None:
         return
     epoch = examples / result.examples_per_second.value
-    parts = [("validation", found.validation), ("a checkpoint", found.checkpoint)]
-    each = " and ".join(f"{name} takes {seconds:.2g} s" for name, seconds in parts if seconds)
     yield (
-        f"After each epoch of {result.facts.bound}{epoch:.3g} s, which is what was tuned, {each}: "
-        f"{found.seconds / (epoch + found.seconds):.0%} of the time."
+        f"After each epoch of {result.facts.bound}{epoch:.3g} s, which is what was tuned, "
+        f"validation and checkpoints take {seconds:.2g} s: "
+        f"{seconds / (epoch + seconds):.0%} of the time."
     )
 
 

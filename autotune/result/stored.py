@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
 
 from autotune.answer import Ended
 from autotune.base import Value
 from autotune.checks.scaling import Diagnosis
 from autotune.config import Configuration
-from autotune.engine.tasks.train import BetweenEpochs
 from autotune.objective import Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.result.saved import SavedConfiguration
@@ -23,6 +25,11 @@ class Unsaved(Value):
     """Which disk, and why, as a sentence."""
     files: tuple[str, ...] = ()
     """Files of the result that are not there, or are those of an earlier one."""
+
+
+def _sum_of_parts(given: Any) -> Any:
+    """Read a stored result that tells validation and checkpoint apart."""
+    return sum(filter(None, given.values())) if isinstance(given, dict) else given
 
 
 class ResultData(SavedConfiguration):
@@ -45,9 +52,9 @@ class ResultData(SavedConfiguration):
     """All trials, in the order in which they ran."""
     diagnosis: Diagnosis | None = None
     """Where the step time goes; None if there was no time to profile it."""
-    between: BetweenEpochs | None = None
-    """What the program does between two epochs, which was not timed with it; None if there was no
-    time to measure it."""
+    between: Annotated[float | None, BeforeValidator(_sum_of_parts)] = None
+    """Seconds of validation and checkpoints between two epochs, which were not timed with the
+    program; None if there was no time to measure them."""
     study: str
     """Name of the Optuna study."""
     made_for: Mapping[str, str] = {}

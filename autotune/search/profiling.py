@@ -34,7 +34,6 @@ from autotune.checks.scaling import (
 )
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.engine.tasks.train import BetweenEpochs
 from autotune.program.patch import NO_PATCH, Patch, patch_for, program_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
@@ -71,8 +70,8 @@ class Extras:
 
     patch: Patch = NO_PATCH
     """What to change in the user's script."""
-    between: BetweenEpochs | None = None
-    """What the recommended program does between two epochs."""
+    between: float | None = None
+    """Seconds of the recommended program between two epochs."""
     diagnosis: Diagnosis | None = None
     """Where the time of a step goes."""
 
@@ -84,21 +83,16 @@ class Extras:
         if not budget.options.profile and training:
             budget = budget.within(BESIDE * training.value)
         self.patch = _tried(self.patch, answer, runner, budget)
-        self.between = _between_epochs(answer.recommended, runner, budget)
+        chosen = answer.recommended
+        affords = runner.history.costs.seconds(chosen) <= budget.left
+        if affords and not strategy(chosen.strategy).asynchronous:
+            self.between = runner.between_epochs(chosen)
         self.diagnosis = Profiler(runner, budget, found, _noise_of(answer)).run(answer)
 
 
 def _noise_of(answer: Answer) -> Noise:
     """Return the noise between runs, as well known as the repeats make it."""
     return Noise(sd=answer.noise, degrees=EXPECTED.degrees + answer.repeats)
-
-
-def _between_epochs(chosen: Configuration, runner: Runner, budget: Budget) -> BetweenEpochs | None:
-    """Return what lies between two epochs; None where there is no time to measure it."""
-    affords = runner.history.costs.seconds(chosen) <= budget.left
-    if not affords or strategy(chosen.strategy).asynchronous:
-        return None
-    return runner.between_epochs(chosen)
 
 
 def _tried(patch: Patch, answer: Answer, runner: Runner, budget: Budget) -> Patch:

@@ -20,7 +20,6 @@ from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
 from autotune.engine.tasks.train import (
-    BetweenEpochs,
     BetweenEpochsRequest,
     LearningRequest,
     TrialRequest,
@@ -163,8 +162,8 @@ class Runner:
                 self._plain_watch(epoch_of(configuration, self.subject)),
             )
 
-    def between_epochs(self, configuration: Configuration) -> BetweenEpochs | None:
-        """Measure what a configuration's program does between two epochs; None if it cannot be."""
+    def between_epochs(self, configuration: Configuration) -> float | None:
+        """Measure the seconds of a program between two epochs; None where that fails."""
         self.observer(Preparing(what="Timing validation and checkpoints"))
         # Where its user would have the checkpoints: disks differ.
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -178,8 +178,8 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
                 extras.measure(answer, search.runner, whole, prepared.found)
             except INTERRUPTIONS as exc:
                 interruption(exc)  # What was found is handed over all the same.
-        if extras.between:
-            search.runner.subject = search.runner.subject.pausing(extras.between.seconds)
+        if extras.between is not None:
+            search.runner.subject = search.runner.subject.pausing(extras.between)
             answer = search.end()
         with uninterrupted():
             result = _result(prepared, answer, extras, search, ready)

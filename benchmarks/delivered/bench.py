@@ -73,7 +73,7 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
             beside.append(share * fmean([*before, *_trials(result)]))
         found = {
             "predicted": rate and scaled(rate, share),
-            "between": result.between and result.between.seconds,
+            "between": result.between,
             "achieved": tuple(achieved),
             "beside": tuple(beside),
             "said": f"{result.verdict}: {in_short(result.config)}",
@@ -87,7 +87,7 @@ def _training_share(result: Result) -> float:
     if not (rate and examples and result.between):
         return 1.0
     epoch = examples / rate.value
-    return epoch / (epoch + result.between.seconds)
+    return epoch / (epoch + result.between)
 
 
 def _trials(result: Result) -> list[float]:

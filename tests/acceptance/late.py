@@ -7,7 +7,7 @@ from typing import Any, cast
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task, Watch, go_on
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, TrialRequest
+from autotune.engine.tasks.train import BetweenEpochsRequest, TrialRequest
 from autotune.reason import Outcome, Overdue, Phase
 from tests.engines.fake import FakeEngine, fake_learning
 
@@ -36,7 +36,7 @@ class Late(FakeEngine):
         answer: Any
         if isinstance(task, BetweenEpochsRequest) and self._late != "BetweenEpochsRequest":
             self._time += 5.0
-            answer = BetweenEpochs(validation=0.5)
+            answer = 0.5
         elif not self._is_late(task):
             return super().execute(task, watch)
         else:

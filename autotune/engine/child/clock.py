@@ -158,49 +158,44 @@ class CallbackTimes:
 
 
 class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
-    """Times what a program does between two epochs and no trial does: it validates and it saves.
+    """Times the validation and the checkpoints between two epochs, which no trial has.
 
-    That is all of the time but for what other callbacks take, which is the trials' as well. What
-    does not save validates, with all that Keras does for it. Of the first epoch nothing counts,
-    because what validates is traced then.
+    The time of all other callbacks is left out, because trials have it too. The first epoch does
+    not count, because the validation is traced then.
 
     Args:
-        then: Is told once that there is enough, while the training goes on.
+        then: Is called once when enough ends of epochs were timed, while the training goes on.
     """
 
     def __init__(self, then: Callable[[], None]) -> None:
         super().__init__()
         self._then: Callable[[], None] | None = then
         self._known = {id(self)}
-        self._validates = False
+        self._works = False
+        """Whether the program validates or saves."""
         self._ended = self._others = 0.0
-        self._saves: list[float] = []
-        self._ends: list[tuple[float, float]] = []
-        """Of each epoch, all that lies behind it and what of that saves."""
+        self._seconds: list[float] = []
 
     def add(self, callback: Any) -> None:
-        """Time a callback by itself, unless it is the program's own that validates."""
-        name = type(callback).__name__ if type(callback).__module__ in NAMES else ""
-        self._validates |= name == "Validation"
-        if name == "Validation" or id(callback) in self._known:
+        """Leave out the time of a callback, unless the callback validates or saves."""
+        if id(callback) in self._known:
             return
         self._known.add(id(callback))
-        if name == "Checkpoints" or isinstance(callback, keras.callbacks.ModelCheckpoint):
-            callback.on_epoch_end = timed(callback.on_epoch_end, self._saves.append)
-        else:
-            callback.on_epoch_end = timed(callback.on_epoch_end, self._leave_out)
-            callback.on_epoch_begin = timed(callback.on_epoch_begin, self._leave_out)
+        name = type(callback).__name__ if type(callback).__module__ in NAMES else ""
+        saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
+        if saves or name in ("Validation", "Checkpoints"):
+            self._works = True
+            return
+        for hook in ("on_epoch_end", "on_epoch_begin"):
+            setattr(callback, hook, timed(getattr(callback, hook), self._leave_out))
 
     @property
     def answer(self) -> dict[str, list[float]]:
-        """Seconds after each epoch."""
-        counted = self._ends[1:]
-        saves = [saved if self._validates else whole for whole, saved in counted if saved]
-        rest = [whole - saved for whole, saved in counted if self._validates]
-        return {"validation": rest, "checkpoint": saves}
+        """Seconds after each epoch that counts; empty where nothing validates or saves."""
+        return {"seconds": self._seconds[1:] if self._works else []}
 
     def on_test_begin(self, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
-        self._validates = True
+        self._works = True
 
     def on_train_batch_end(self, batch: int, logs: Mapping[str, Any] | None = None) -> None:  # noqa: ARG002 - given
         """Wait for the device: what it still has to do belongs to the step."""
@@ -212,9 +207,8 @@ class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has 
         others, self._others = self._others, 0.0
         if not self._ended:
             return
-        self._ends.append((time.monotonic() - self._ended - others, sum(self._saves)))
-        self._saves.clear()
-        counted = [whole for whole, _ in self._ends[1:]]
+        self._seconds.append(time.monotonic() - self._ended - others)
+        counted = self._seconds[1:]
         enough = sum(counted) >= BETWEEN_SECONDS or len(counted) >= MOST_ENDS
         if len(counted) >= FEWEST_ENDS and enough and self._then:
             self._then()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from autotune.base import Value
@@ -149,25 +150,12 @@ class LearningRequest(TrialTask[Learning]):
         return Learning(batch=self.trial.configuration.global_batch, refused=why)
 
 
-class BetweenEpochs(Value):
-    """What a delivered program does between two epochs of training, in seconds."""
-
-    validation: float | None = None
-    """Of the validation; None where nothing validates."""
-    checkpoint: float | None = None
-    """Of a checkpoint; None where the program saves none."""
-
-    @property
-    def seconds(self) -> float:
-        """Of both together."""
-        return (self.validation or 0.0) + (self.checkpoint or 0.0)
-
-
 @dataclass(frozen=True, kw_only=True)
-class BetweenEpochsRequest(TrialTask[BetweenEpochs | None]):
+class BetweenEpochsRequest(TrialTask[float | None]):
     """The program with its validation and checkpoints, in epochs of a few steps.
 
-    Workers wait for each other, so the slowest one counts.
+    The answer is the seconds of these after an epoch. Workers wait for each other, so the slowest
+    one counts.
     """
 
     code = "autotune.engine.child.train:between_epochs"
@@ -175,13 +163,10 @@ class BetweenEpochsRequest(TrialTask[BetweenEpochs | None]):
     def payload(self) -> Mapping[str, Any]:
         return {**super().payload(), "validates": True}
 
-    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> BetweenEpochs | None:
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> float | None:
         if result.outcome is not Outcome.MEASURED or not answers:
             return None
-        each = {name: [a[name] for a in answers if a[name]] for name in BetweenEpochs.model_fields}
-        return BetweenEpochs(
-            **{name: max(sum(s) / len(s) for s in found) for name, found in each.items() if found}
-        )
+        return max(fmean(each["seconds"] or [0.0]) for each in answers)
 
     def not_offered(self) -> None:
         return None

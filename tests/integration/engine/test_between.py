@@ -9,7 +9,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
 from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import BetweenEpochs, BetweenEpochsRequest, trial_request
+from autotune.engine.tasks.train import BetweenEpochsRequest, trial_request
 from autotune.workload import Returned, Workload, WorkloadFacts
 
 from .conftest import MACHINE, in_module, in_script
@@ -44,7 +44,7 @@ def timed(
     folder: Path,
     configuration: Configuration = ONE,
     facts: WorkloadFacts | None = None,
-) -> BetweenEpochs:
+) -> float:
     facts = facts or engine.execute(InspectionRequest(workload))
     trial = trial_request(configuration, workload, facts, MACHINE, folder / "trial")
     found = engine.execute(BetweenEpochsRequest(trial=trial))
@@ -67,24 +67,19 @@ def test_what_a_program_does_after_an_epoch_is_timed(
 ) -> None:
     """Two examples take 0.2 s each to be read, and the tracing of the first time does not count."""
     facts = WorkloadFacts(examples=64, returned=Returned(beside=True))
-    found = timed(engine, in_module(tmp_path, TEXT), tmp_path, configuration, facts)
-    assert found.validation >= 0.4
-    assert 0 < found.checkpoint < found.validation + 5
+    assert 0.4 <= timed(engine, in_module(tmp_path, TEXT), tmp_path, configuration, facts) < 6
 
 
 def test_a_callback_of_the_user_s_is_no_validation(engine: LocalEngine, tmp_path: Path) -> None:
     """Its time is part of every trial already."""
     slow = "callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=lambda *_: time.sleep(1.0))]"
     fit = f"model_fn().fit(X, Y, batch_size=16, verbose=0, validation_split=0.5, {slow})"
-    found = timed(engine, in_script(tmp_path, TEXT + fit), tmp_path)
-    assert 0 < found.validation < 1.0
+    assert 0 < timed(engine, in_script(tmp_path, TEXT + fit), tmp_path) < 1.0
 
 
 def test_a_script_does_what_it_does_by_itself(engine: LocalEngine, tmp_path: Path) -> None:
     """It validates, and its own checkpoint is written, but not beside the script."""
     callbacks = "callbacks=[keras.callbacks.ModelCheckpoint('kept.weights.h5', "
     callbacks += "save_weights_only=True)]"
-    found = timed(engine, in_script(tmp_path, f"{TEXT}{FIT[:-1]}, {callbacks})"), tmp_path)
-    assert found.validation >= 0.4
-    assert found.checkpoint is not None
+    assert timed(engine, in_script(tmp_path, f"{TEXT}{FIT[:-1]}, {callbacks})"), tmp_path) >= 0.4
     assert not (tmp_path / "kept.weights.h5").exists()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 
 from autotune.checks.scaling import Diagnosis, Predicted
-from autotune.engine.tasks.train import BetweenEpochs
 from autotune.options import SearchOptions
+from autotune.result import Result
 from autotune.result.explanations import target_lines
 from autotune.stats.intervals import Interval
 from autotune.text import parse_seconds, roughly
@@ -60,17 +63,16 @@ def test_nothing_is_predicted_from_one_machine() -> None:
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (
-            {"validation": 0.5, "checkpoint": 0.25},
-            "validation takes 0.5 s and a checkpoint takes 0.25 s",
-        ),
-        ({"checkpoint": 0.25}, "a checkpoint takes 0.25 s"),
-        ({}, None),
+        (0.75, "take 0.75 s"),
+        ({"validation": 0.5, "checkpoint": 0.25}, "take 0.75 s"),
+        (0.0, None),
+        (None, None),
     ],
 )
-def test_what_lies_between_epochs_is_told(found: dict[str, float], said: str | None) -> None:
-    """Beside the epoch, with its share; nothing where nothing was seen."""
-    reasons = changed(between=BetweenEpochs(**found)).reasons
+def test_what_lies_between_epochs_is_told(found: Any, said: str | None) -> None:
+    """Beside the epoch, with its share; a stored result may tell the two apart."""
+    kept = json.loads(changed().model_dump_json()) | {"between": found}
+    reasons = Result.model_validate_json(json.dumps(kept)).reasons
     lines = [each for each in reasons if each.startswith("After each epoch")]
     assert len(lines) == (said is not None)
-    assert all(f"which is what was tuned, {said}: " in line for line in lines)
+    assert all(f"validation and checkpoints {said}: " in line for line in lines)
