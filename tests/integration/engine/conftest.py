@@ -20,12 +20,12 @@ from autotune.workload import (
 
 Inspect = Callable[..., WorkloadFacts]
 MACHINE = Machine(hosts=(Host(cpus=2, memory=2**34, processor="x"),))
-_SET = "__import__('autotune.engine.child.inspect_dataset', fromlist=['_'])"
+_SET = "__import__('autotune.engine.child.inspected', fromlist=['_'])"
 SOON = f"{_SET}._COUNTING_SECONDS = 1.0\n"
 """Ends reading what is endless, which would take all the time there is.
 
 What a script imports by a statement would be searched for its fit."""
-BUSY = "from autotune.engine.child import inspect_dataset as it\nit._COUNTING_SECONDS = 0.0\n"
+BUSY = "from autotune.engine.child import inspected as it\nit._COUNTING_SECONDS = 0.0\n"
 """Leaves the inspection no time to count."""
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.child import clock as module
-from autotune.engine.child.clock import SHORTEST_WINDOW, Clock
+from autotune.engine.child import train as module
+from autotune.engine.child.train import SHORTEST_WINDOW, Clock
 
 
 class Report:

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from autotune.engine.child.weight_recorder import BUCKETS, sketch
+from autotune.engine.child.observe import BUCKETS, sketch
 
 Values = arrays(np.float32, st.integers(0, 100), elements=st.floats(-8, 8, width=32))
 
