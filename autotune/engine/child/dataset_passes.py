@@ -118,11 +118,13 @@ def pass_facts(progress: Progress[Stretch]) -> dict[str, Any] | None:
     if len(progress.values) < 2:
         return None
     last = progress.values[-1]
+    usual = median(after.seconds - before.seconds for before, after in pairwise(progress.values))
     return {
         "examples": last.examples,
         "seconds": last.seconds,
         "whole": progress.done,
-        "pause": _pause(progress.values),
+        # The time that the first examples took beyond that of others.
+        "pause": max(progress.values[0].seconds - usual, 0.0),
     }
 
 
@@ -131,12 +133,6 @@ def _stretches(measured: Any) -> Iterator[Stretch]:
     for rows in measured:
         total += int(rows.numpy().sum())
         yield Stretch(total, time.perf_counter() - began)
-
-
-def _pause(stretches: tuple[Stretch, ...]) -> float:
-    """Return the time that the first elements took beyond that of others."""
-    usual = median(after.seconds - before.seconds for before, after in pairwise(stretches))
-    return max(stretches[0].seconds - usual, 0.0)
 
 
 def length_of(arrays: Any) -> int | None:

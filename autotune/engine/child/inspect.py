@@ -60,7 +60,7 @@ def inspect(member: Member) -> None:
 
 def first_step(member: Member) -> None:
     """Have Keras make the first step of the `fit` that a script calls."""
-    _answer(member, partial(make_first_step, inspect=partial(_of_script, member)))
+    _answer(member, _first_step_facts)
 
 
 def _answer(member: Member, facts: Callable[[Member], dict[str, Any] | None]) -> None:
@@ -284,15 +284,11 @@ class DevicesElsewhere(BaseException):
     """The script makes a strategy for devices, or a cluster, that this process does not have."""
 
 
-Inspect = Callable[[ModuleType, dict[str, Any]], dict[str, Any]]
-"""Inspects what a script gives to its `fit`, of which facts are known already."""
+def _first_step_facts(member: Member) -> dict[str, Any]:
+    """Make the first step of a script's `fit`, report its time, and return that of later steps.
 
-
-def make_first_step(member: Member, inspect: Inspect) -> dict[str, Any]:
-    """Make it, report when it began and how long it took, and return what later ones take.
-
-    With the facts of the workload, where a step leaves everything to inspect as it was; otherwise
-    that takes another process.
+    The answer holds the facts of the workload where a step changes nothing that is inspected;
+    otherwise they take another process.
 
     Raises:
         WorkloadError: The script does not come to its `fit`, or that fails.
@@ -334,7 +330,7 @@ def make_first_step(member: Member, inspect: Inspect) -> dict[str, Any]:
         notes = come_to_fit(program, run, step)
         if of_fit and not notes.strategies and "get_strategy" not in program.script.text():
             of_fit["fit"] |= beside_fit(notes)
-            found["facts"] = inspect(program, of_fit)
+            found["facts"] = _of_script(member, program, of_fit)
     return found
 
 
@@ -421,18 +417,14 @@ class _Clock:
 
 def _check_devices(*arguments: Any, **options: Any) -> None:
     """Leave a script whose strategy cannot be made here, where it would fail or wait for ever."""
-    named = map(_DEVICE.search, filter(_is_text, tf.nest.flatten([arguments[1:], options])))
-    found = [(match[1].upper(), int(match[2])) for match in named if match]
+    texts = [e for e in tf.nest.flatten([arguments[1:], options]) if isinstance(e, str)]
+    found = [(m[1].upper(), int(m[2])) for m in map(_DEVICE.search, texts) if m]
     here = Counter(each.device_type for each in tf.config.list_logical_devices()) if found else {}
     multi_worker = isinstance(arguments[0], tf.distribute.MultiWorkerMirroredStrategy)
     if any(index >= here.get(kind, 0) for kind, index in found) or (
         multi_worker and workers_of_cluster() > 1
     ):
         raise DevicesElsewhere
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
 
 
 _CHECKED: list[tuple[Any, str, Callable[[Any], Any]]] = [

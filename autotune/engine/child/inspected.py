@@ -412,6 +412,7 @@ class InspectedModel:
 
     def facts(self) -> dict[str, Any]:
         trainable, accumulated = self.model.trainable_weights, _accumulated_steps(self.model)
+        stateful = (e for e in private.layers_of(self.model) if getattr(e, "stateful", False))
         return {
             "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),
             "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
@@ -419,7 +420,7 @@ class InspectedModel:
             "dense_gradient_bytes": 0 if accumulated > 1 else sum(self._dense.values()),
             "accumulated_steps": accumulated,
             "own_train_function": private.makes_own_function(self.model),
-            "carried_state": _stateful_layer(self.model),
+            "carried_state": next((f"layer {each.name}" for each in stateful), ""),
             "only_steps": type(self.model).call is keras.Model.call,
             "optimizer": ", ".join(dict.fromkeys(self._used)),
             "loss": self._loss,
@@ -431,7 +432,11 @@ class InspectedModel:
         self._used.append(type(inner_optimizer(optimizer)).__name__)
 
     def _note_loss(self, *_: Any, **__: Any) -> None:
-        self._loss = _loss_name(self.model.loss)
+        parts = [each for each in tf.nest.flatten(self.model.loss) if each is not None]
+        names = (
+            e if isinstance(e, str) else getattr(e, "__name__", type(e).__name__) for e in parts
+        )
+        self._loss = ", ".join(names)
 
     def _listen(self) -> None:
         """Note the gradients, and which are dense: of others replicas exchange the rows used."""
@@ -464,12 +469,6 @@ def _weight_bytes(weight: Any) -> int:
     return int(np.prod(weight.shape)) * int(tf.as_dtype(weight.dtype).size)
 
 
-def _loss_name(loss: Any) -> str:
-    parts = [each for each in tf.nest.flatten(loss) if each is not None]
-    names = (e if isinstance(e, str) else getattr(e, "__name__", type(e).__name__) for e in parts)
-    return ", ".join(names)
-
-
 def _rows_of(batch: Any) -> int | None:
     """Return how many rows a batch has; None where they are unknown."""
     parts = tf.nest.flatten(batch)
@@ -477,12 +476,6 @@ def _rows_of(batch: Any) -> int | None:
         return None
     sizes = {int(each.shape[0]) for each in parts}
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def _stateful_layer(model: Any) -> str:
-    """Return the layer that says that it carries state between batches; empty if none does."""
-    stateful = (e for e in private.layers_of(model) if getattr(e, "stateful", False))
-    return next((f"layer {each.name}" for each in stateful), "")
 
 
 def _accumulated_steps(model: Any) -> int:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import keras
 import tensorflow as tf
@@ -133,25 +133,17 @@ def fit_reached(program: ModuleType, number: int | None = None) -> Iterator[dict
 
     Its data may be files that it has written, so its copy of the working folder lasts as long.
     """
-    with run_in_copy(program, number) as run:
-        yield _reach_fit(program, run)
-
-
-def _reach_fit(program: ModuleType, run: _Run) -> dict[str, Any]:
     found: dict[str, Any] = {}
-
-    def note(call: Any) -> None:
-        found.update(run.facts_of(call))
-
-    notes = come_to_fit(program, run, note)
-    if is_distributed(program.script.call.model):
-        where = f" in line {notes.strategies[-1]}" if notes.strategies else ""
-        raise ScriptFailed(
-            f"The script makes a strategy{where} whose place no other can take.",
-            "Remove it, or make a MirroredStrategy: autotune tries others in the place of that.",
-        )
-    found["fit"] |= beside_fit(notes)
-    return found
+    with run_in_copy(program, number) as run:
+        notes = come_to_fit(program, run, lambda call: found.update(run.facts_of(call)))
+        if is_distributed(program.script.call.model):
+            where = f" in line {notes.strategies[-1]}" if notes.strategies else ""
+            raise ScriptFailed(
+                f"The script makes a strategy{where} whose place no other can take.",
+                "Remove it, or make a MirroredStrategy: autotune tries others in its place.",
+            )
+        found["fit"] |= beside_fit(notes)
+        yield found
 
 
 def beside_fit(notes: ScriptNotes) -> dict[str, Any]:
@@ -482,18 +474,6 @@ LEFT_OUT = (
 _BATCH_HOOKS = ("on_train_batch_begin", "on_train_batch_end", "on_batch_begin", "on_batch_end")
 
 
-class _Data(NamedTuple):
-    """What Keras knows of the data that a `fit` is given."""
-
-    kind: str
-    batch: int | None = None
-    """Examples in the batches that it consists of."""
-    batches: int | None = None
-    """Of an epoch."""
-    partial: bool = True
-    """Whether some batch, such as the last of an epoch, may be smaller than the others."""
-
-
 def facts_of(call: Any) -> dict[str, Any]:
     """Return the facts of a call beside model and data.
 
@@ -501,27 +481,28 @@ def facts_of(call: Any) -> dict[str, Any]:
     """
     if reads_once(call.x):
         call.x = ReadOnce(call.x)
-    data, callbacks = _data(call.x), call.all_callbacks(validates=False)
+    kind, own, batches, partial_batches = _data(call.x)
+    callbacks = call.all_callbacks(validates=False)
     # Keras does not ask for the size of batches where it is given batches.
-    batch = int(data.batch or call.batch_size or 32)  # of Keras
+    batch = int(own or call.batch_size or 32)  # of Keras
     steps = int(call.steps_per_epoch or 0)
-    if data.kind == "arrays":  # An epoch ends with the data.
+    if kind == "arrays":  # An epoch ends with the data.
         rows = int(call.training_rows())
         usual = max(min(batch, rows), 1)
         examples: int | None = min(steps * batch or rows, rows)
     else:
-        fewest = min(filter(None, (steps, data.batches)), default=None)
+        fewest = min(filter(None, (steps, batches)), default=None)
         usual, examples = batch, fewest and fewest * batch
     return {
         "usual_batch": usual,
         "examples": examples,
-        "count": Count.AT_MOST if data.partial else Count.EXACT,
+        "count": Count.AT_MOST if partial_batches else Count.EXACT,
         "batch_callbacks": batch_callbacks(callbacks),
         "fit": {
-            "data": data.kind,
+            "data": kind,
             "epochs": int(call.epochs) - int(call.initial_epoch),
             "steps": call.steps_per_epoch and int(call.steps_per_epoch),
-            "batches": data.batches and min(steps or data.batches, data.batches),
+            "batches": batches and min(steps or batches, batches),
             "callbacks": bool(callbacks),
             "may_stop": any(map(_may_stop, callbacks)),
             "left_out": [type(each).__name__ for each in callbacks if isinstance(each, LEFT_OUT)],
@@ -558,29 +539,26 @@ def _may_stop(callback: Any) -> bool:
     return any("stop_training" in each.co_names for each in codes)
 
 
-def _data(data: Any) -> _Data:
+def _data(data: Any) -> tuple[str, int | None, int | None, bool]:
+    """Return what Keras knows of the data of a `fit`.
+
+    That is its kind, the examples in each of its batches, the batches of an epoch, and whether a
+    batch, such as the last of an epoch, may be smaller than the others.
+    """
     # It needs pydantic, which no process that trains should have.
     from autotune.workload import FitData  # noqa: PLC0415 - see above
 
     if isinstance(data, tf.data.Dataset):
         shapes = [each.shape for each in tf.nest.flatten(data.element_spec)]
+        own = int(shapes[0][0]) if shapes[0].rank and shapes[0][0] else None
+        if own is None and (first := next(iter(data.take(1)), None)) is not None:
+            own = length_of(first)
         known = int(data.cardinality())
-        return _Data(
-            FitData.DATASET,
-            _batch_of(data, shapes[0]),
-            known if known > 0 else None,
-            partial=any(not each.rank or each[0] is None for each in shapes),
-        )
+        partial_batches = any(not each.rank or each[0] is None for each in shapes)
+        return FitData.DATASET, own, known if known > 0 else None, partial_batches
     if isinstance(data, keras.utils.PyDataset):
         batches = data.num_batches and int(data.num_batches)
-        return _Data(FitData.PY_DATASET, length_of(data[0]), batches)
+        return FitData.PY_DATASET, length_of(data[0]), batches, True
     if isinstance(data, ReadOnce):
-        return _Data(FitData.GENERATOR, data.batch)
-    return _Data(FitData.ARRAYS, partial=False)
-
-
-def _batch_of(dataset: Any, shape: Any) -> int | None:
-    if shape.rank and shape[0]:
-        return int(shape[0])
-    first = next(iter(dataset.take(1)), None)
-    return None if first is None else length_of(first)
+        return FitData.GENERATOR, data.batch, None, True
+    return FitData.ARRAYS, None, None, False
