@@ -35,7 +35,6 @@ _PUBLIC = {
         "UsageError WorkloadError"
     ),
     "autotune.events": "Event Notice Observer Planned Preparing TrialEnded TrialStarted",
-    "autotune.length": "Length",
     "autotune.machine": "Machine",
     "autotune.options": "SearchOptions",
     "autotune.shared_values": "Window",
@@ -52,7 +51,7 @@ _PUBLIC = {
     "autotune.wire.errors": "ServiceError",
     "autotune.wire.events": "Ended JobEvent",
     "autotune.wire.jobs": "Job Needs State",
-    "autotune.workload": "Factory Workload WorkloadFacts",
+    "autotune.workload": "Factory Length Workload WorkloadFacts",
     "autotune.workload.script": "Script",
     "autotune.workload.source": "Source",
 }

@@ -41,7 +41,6 @@ from autotune.events import (
     TrialEnded as TrialEnded,
     TrialStarted as TrialStarted,
 )
-from autotune.length import Length as Length
 from autotune.machine import Machine as Machine
 from autotune.options import SearchOptions as SearchOptions
 from autotune.plan import Plan as Plan
@@ -68,6 +67,7 @@ from autotune.wire.events import Ended as Ended, JobEvent as JobEvent
 from autotune.wire.jobs import Job as Job, Needs as Needs, State as State
 from autotune.workload import (
     Factory as Factory,
+    Length as Length,
     Workload as Workload,
     WorkloadFacts as WorkloadFacts,
 )

@@ -7,9 +7,9 @@ from enum import StrEnum
 from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.load import Load
-from autotune.length import Length
 from autotune.reason import Outcome, Rule
 from autotune.stats.intervals import Interval
+from autotune.workload import Length
 
 
 class Verdict(StrEnum):

@@ -25,13 +25,14 @@ from pydantic_core import PydanticCustomError
 from autotune.base import WHOLE, Described
 from autotune.config import describe
 from autotune.errors import UsageError, requirement
-from autotune.length import LONGEST_SECONDS
 from autotune.text import as_text, hint, one_line, parse_seconds
 
 MARGIN = 0.03
 """A gain below this share has no practical relevance, unless the user says so."""
 SCRIPT_SEED = 0
 """Seed of the training inside every trial; the search's own seed must not change what is timed."""
+LONGEST_SECONDS = 365 * 24 * 3600.0
+"""A year: a longer time for a training is taken for a mistake."""
 AUTO = "auto"
 """Where a length of time is expected as text: none is set."""
 Group = Literal["Search", "Bounds"]

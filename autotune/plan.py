@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from autotune.base import Scalar, Value
 from autotune.face import for_face
-from autotune.length import Length, Source
 from autotune.machine import Machine
 from autotune.reason import Rule
 from autotune.space import Limit
 from autotune.text import plural, roughly, very_roughly
 from autotune.workload import WorkloadFacts, why_assumed
+from autotune.workload.length import Length, LengthSource
 
 _SOURCES = "say it by --epochs or --train-for"
 
@@ -86,13 +86,13 @@ def length_in_words(plan: Plan) -> str:
     length, facts, seconds = plan.length, plan.facts, plan.training_seconds
     time = "" if seconds is None else roughly(seconds)
     match length.source:
-        case Source.ASSUMED:
+        case LengthSource.ASSUMED:
             why = why_assumed(facts)
             return for_face(f"The training is taken to last {time}, because {why}: {_SOURCES}.")
-        case Source.TRAIN_FOR:
+        case LengthSource.TRAIN_FOR:
             text = f"The training takes {time} by your own settings, as you say"
-        case Source.SCRIPT | Source.EPOCHS:
-            by = "as you say" if length.source is Source.EPOCHS else "as the script says"
+        case LengthSource.SCRIPT | LengthSource.EPOCHS:
+            by = "as you say" if length.source is LengthSource.EPOCHS else "as the script says"
             whole = f"{plural(length.epochs or 0, 'epoch')} of {facts.how_many}"
             text = f"The training has {whole}, {by}"
             if seconds is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from autotune.answer import Ended, Further, Verdict
-from autotune.length import Source
 from autotune.objective import devices
 from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
@@ -14,6 +13,7 @@ from autotune.stats.efficiency import learning_rate_factor
 from autotune.strategies import in_short, is_nearest, title, update_batch
 from autotune.text import roughly
 from autotune.workload import own_batch, own_settings
+from autotune.workload.length import LengthSource
 
 
 def headline(result: ResultData) -> str:
@@ -42,7 +42,7 @@ def verdict_sentences(result: ResultData) -> Iterator[str]:
     """Yield the verdict with its reason, and whether more search would pay."""
     answer = result.answer
     yield f"{VERDICTS[answer.verdict]}: {BECAUSE[answer.because].format(**_figures(result))}"
-    if answer.length.source is Source.ASSUMED:
+    if answer.length.source is LengthSource.ASSUMED:
         yield "An hour is assumed, as nothing says how long it trains."
     yield from _going_on(result)
     yield from _batch_change(result)

@@ -19,14 +19,13 @@ from autotune.config import Configuration
 from autotune.disk_errors import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
-from autotune.length import Length
 from autotune.machine import Machine, seen_from_outside
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
 from autotune.strategies import weighed_batch
 from autotune.text import hint
-from autotune.workload import Workload, WorkloadFacts, own_settings
+from autotune.workload import Length, Workload, WorkloadFacts, own_settings
 
 if TYPE_CHECKING:
     from optuna.pruners import BasePruner

@@ -24,6 +24,8 @@ from autotune.workload.facts import (
     own_settings as own_settings,
 )
 from autotune.workload.length import (
+    Length as Length,
+    LengthSource as LengthSource,
     length_of as length_of,
     own_rate as own_rate,
     why_assumed as why_assumed,

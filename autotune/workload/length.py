@@ -1,9 +1,54 @@
-"""How long the training of a workload is, by what its script or its user says."""
+"""How long the training is that a search is made for: the seconds that it can save."""
 
 from __future__ import annotations
 
-from autotune.length import Length, Source
+from enum import StrEnum
+
+from autotune.base import Value
 from autotune.workload.facts import WorkloadFacts, own_batch
+
+ASSUMED_SECONDS = 3600.0
+"""Length of a training of which nothing is known."""
+
+
+class LengthSource(StrEnum):
+    """Where the length of a training comes from."""
+
+    SCRIPT = "script"
+    """The epochs and steps of the script's own `fit`."""
+    EPOCHS = "epochs"
+    """The user's number of epochs."""
+    TRAIN_FOR = "train_for"
+    """The user's own time."""
+    ASSUMED = "assumed"
+    """Nothing is known: an hour."""
+
+
+class Length(Value):
+    """Length of a training by the user's own settings: `examples`, or else `seconds`, are known."""
+
+    source: LengthSource = LengthSource.ASSUMED
+    epochs: int | None = None
+    """None where only a time is known."""
+    examples: float | None = None
+    """All examples that the training presents, each epoch counted; None where a time is known."""
+    seconds: float | None = ASSUMED_SECONDS
+    """Seconds in which the own settings take all steps; None where they follow from `examples`."""
+    between: float = 0.0
+    """Seconds that no setting changes: validation, callbacks and checkpoints between epochs."""
+    at_most: bool = False
+    """Whether it may end before, such as by EarlyStopping."""
+
+    def seconds_at(self, examples_per_second: float | None) -> float | None:
+        """Return the time of the whole training where the own settings reach a rate.
+
+        None where that follows from a rate that is not known.
+        """
+        if self.examples is None:
+            return self.between + (self.seconds or 0.0)
+        if not examples_per_second:
+            return None
+        return self.between + self.examples / examples_per_second
 
 
 def length_of(
@@ -17,14 +62,14 @@ def length_of(
         train_for: The user's own time in seconds, which counts before all epochs.
     """
     if train_for is not None:
-        return Length(source=Source.TRAIN_FOR, seconds=train_for)
+        return Length(source=LengthSource.TRAIN_FOR, seconds=train_for)
     fit = facts.fit
     of_script = fit.epochs if fit and not fit.loop else None
     many = epochs or of_script
     if many is None or facts.examples is None:
         return Length()
     return Length(
-        source=Source.EPOCHS if epochs else Source.SCRIPT,
+        source=LengthSource.EPOCHS if epochs else LengthSource.SCRIPT,
         epochs=many,
         examples=many * facts.examples,
         seconds=None,

@@ -11,7 +11,6 @@ from pathlib import Path
 from autotune.answer import Answer
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.events import Event, TrialEnded
-from autotune.length import Length, Source
 from autotune.options import SearchOptions
 from autotune.search.runner import Runner
 from autotune.search.search import Search
@@ -20,6 +19,7 @@ from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.search.trials import History
 from autotune.space import Candidates, candidates
+from autotune.workload import Length, LengthSource
 from benchmarks.replay.characters import character
 from benchmarks.replay.engine import ReplayEngine
 from benchmarks.replay.table import FOLDER, read
@@ -62,7 +62,7 @@ def replay(
         batch: The global batch that the user holds; None: it is free.
     """
     subject, found = situation(world.table.name, batch)
-    subject = replace(subject, length=Length(source=Source.TRAIN_FOR, seconds=training))
+    subject = replace(subject, length=Length(source=LengthSource.TRAIN_FOR, seconds=training))
     started = time.process_time()
     options = SearchOptions(budget=budget, seed=seed, global_batch=batch)
     engine = ReplayEngine(world, seed)

@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task
 from autotune.engine.folder import TrialFolder

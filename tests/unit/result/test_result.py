@@ -11,9 +11,9 @@ import pytest
 
 from autotune.answer import Because, Ended, Further, Verdict
 from autotune.errors import ConfigurationError
-from autotune.length import Length, Source
 from autotune.result import Result, load_configuration
 from autotune.text import roughly
+from autotune.workload import Length, LengthSource
 
 from .conftest import ALONE, RESULT, changed, make_trial
 
@@ -64,7 +64,7 @@ def test_what_is_only_expected_or_assumed_is_said() -> None:
     assert expected.startswith("Training is expected to take 40 min")
     assert "Your own settings did not run" in expected
     assert "An hour is assumed" in expected
-    known = Length(source=Source.SCRIPT, examples=1e6, seconds=None, at_most=True)
+    known = Length(source=LengthSource.SCRIPT, examples=1e6, seconds=None, at_most=True)
     assert "takes at most 40 min" in saying(length=known).summary
     assert "assumed" not in saying(length=known).summary
 

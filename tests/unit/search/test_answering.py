@@ -14,7 +14,6 @@ from autotune.answer import Answer, Because, Ended, Further, NotTaken, Verdict
 from autotune.config import Configuration
 from autotune.engine.load import Load
 from autotune.events import Event, Notice
-from autotune.length import Length, Source
 from autotune.objective import objective_named
 from autotune.reason import Outcome
 from autotune.search.answering import ITSELF, Answering, Evidence
@@ -23,6 +22,7 @@ from autotune.search.setup import Subject
 from autotune.search.trials import History
 from autotune.space import Candidates
 from autotune.trial import Stage, Trial
+from autotune.workload import Length, LengthSource
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine, fake_learning
 from tools.docs.samples import WORKLOAD
 
@@ -151,7 +151,7 @@ def test_what_the_own_settings_would_reach_is_expected_where_they_did_not_run() 
 
 def test_the_time_is_that_of_the_program_as_it_is_delivered() -> None:
     """What lies between epochs does not shrink; a batch that needs more examples gets them."""
-    length = Length(source=Source.SCRIPT, examples=100_000, seconds=None, between=100.0)
+    length = Length(source=LengthSource.SCRIPT, examples=100_000, seconds=None, between=100.0)
     known = {"length": length, "recommended": ALONE, "rates": {ALONE: 200.0}}
     found = answer(FEW, **known)
     assert found.own_seconds.value == pytest.approx(1100.0, rel=0.01)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.length import ASSUMED_SECONDS, Length, Source
 from autotune.workload import FitFacts, WorkloadFacts, length_of, own_rate, why_assumed
+from autotune.workload.length import ASSUMED_SECONDS, Length, LengthSource
 from tests.engines.fake import FAKE_FACTS
 
 
@@ -17,7 +17,7 @@ def of_script(**fit: object) -> WorkloadFacts:
 def test_a_script_tells_its_epochs() -> None:
     facts = of_script().model_copy(update={"between_seconds": 2.0, "own_step_seconds": 0.1})
     length = length_of(facts)
-    assert (length.source, length.epochs, length.examples) == (Source.SCRIPT, 20, 200_000)
+    assert (length.source, length.epochs, length.examples) == (LengthSource.SCRIPT, 20, 200_000)
     assert (length.seconds, length.between, length.at_most) == (None, 40.0, False)
     # 4,000 steps of 50 examples.
     assert length.seconds_at(own_rate(facts)) == pytest.approx(440.0)
@@ -36,14 +36,18 @@ def test_what_stops_early_makes_the_epochs_an_upper_bound() -> None:
 
 def test_the_epochs_of_the_user_count_before_those_of_a_script() -> None:
     length = length_of(of_script(), epochs=3)
-    assert (length.source, length.examples) == (Source.EPOCHS, 30_000)
+    assert (length.source, length.examples) == (LengthSource.EPOCHS, 30_000)
     assert length_of(FAKE_FACTS, epochs=3).examples == 30_000
 
 
 @pytest.mark.parametrize("facts", [FAKE_FACTS, of_script(), of_script(loop=4)])
 def test_the_time_of_the_user_counts_before_all_epochs(facts: WorkloadFacts) -> None:
     length = length_of(facts, epochs=3, train_for=21_600.0)
-    assert (length.source, length.seconds, length.examples) == (Source.TRAIN_FOR, 21_600.0, None)
+    assert (length.source, length.seconds, length.examples) == (
+        LengthSource.TRAIN_FOR,
+        21_600.0,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,7 @@ def test_the_time_of_the_user_counts_before_all_epochs(facts: WorkloadFacts) -> 
     ],
 )
 def test_where_nothing_is_known_an_hour_is_assumed(facts: WorkloadFacts, why: str) -> None:
-    assert length_of(facts) == Length(source=Source.ASSUMED, seconds=ASSUMED_SECONDS)
+    assert length_of(facts) == Length(source=LengthSource.ASSUMED, seconds=ASSUMED_SECONDS)
     assert why in why_assumed(facts)
 
 
