@@ -13,7 +13,6 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from autotune.base import Value
 from autotune.errors import AutotuneError, FactoryNotFound, ScriptFailed
@@ -139,24 +138,13 @@ def _fit_calls(tree: ast.Module) -> list[FitCall]:
 def _parsed(path: Path) -> tuple[str, ast.Module]:
     """Return the text of a script, or of a notebook's cells, as it is and as a tree."""
     try:
-        text = _code(path)
+        text = path.read_text(encoding="utf-8")
+        text = code_of_notebook(text) if path.suffix == NOTEBOOK else text
         return text, ast.parse(text)
     except (OSError, ValueError, SyntaxError) as exc:
         raise FactoryNotFound(
             f"{path} cannot be read as Python: {exc}.", "Check that it runs by itself."
         ) from exc
-
-
-def _code(path: Path) -> str:
-    text = path.read_text(encoding="utf-8")
-    return code_of_notebook(text) if path.suffix == NOTEBOOK else text
-
-
-class OwnLoop(NamedTuple):
-    """A line that trains without `fit`."""
-
-    line: int
-    method: str
 
 
 def _check_training(path: Path, text: str, tree: ast.Module) -> None:
@@ -176,7 +164,8 @@ def _check_training(path: Path, text: str, tree: ast.Module) -> None:
         return
     seen = [(file, loop) for file, each in files.items() for loop in _own_loops(each, _GRADIENTS)]
     if certain or seen:
-        raise own_loop(path, *(certain or seen)[0])
+        file, (line, method) = (certain or seen)[0]
+        raise own_loop(path, file, line, method)
     raise ScriptFailed(
         f"{path.name} calls no fit of Keras, nor does what it imports.",
         "Tune the script that trains; or two functions: autotune tune FILE.py:model_fn "
@@ -190,31 +179,31 @@ def fits_elsewhere(path: Path, tree: ast.Module) -> bool:
     return any(_may_fit(each) for file, each in files.items() if file != path)
 
 
-def own_loop(script: Path, file: Path, loop: OwnLoop) -> ScriptFailed:
+def own_loop(script: Path, file: Path, line: int, method: str) -> ScriptFailed:
+    """Return the error of a script that trains in a line of a file by a method, without `fit`."""
     where = "" if file == script else f" of {file.name}"
     return ScriptFailed(
         f"{script.name} calls no fit of Keras: it trains by a loop of its own in line "
-        f"{loop.line}{where} ({loop.method}).",
+        f"{line}{where} ({method}).",
         "Put its model and data into two functions, and tune these: autotune tune "
         "FILE.py:model_fn FILE.py:dataset_fn.",
     )
 
 
-def _own_loops(tree: ast.Module, methods: Collection[str]) -> list[OwnLoop]:
-    """Return the lines that use methods of a training, but for those of a `train_step`."""
-    steps = {id(inner) for node in ast.walk(tree) if _is_step(node) for inner in ast.walk(node)}
-    found = [
-        OwnLoop(node.end_lineno or node.lineno, node.attr)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and node.attr in methods and id(node) not in steps
+def _own_loops(tree: ast.Module, methods: Collection[str]) -> list[tuple[int, str]]:
+    """Return lines and methods of a training, but for those in a `train_step`."""
+    functions = (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef))
+    steps = [
+        each
+        for each in functions
+        if each.name == "train_step" and [it.arg for it in each.args.args[:1]] == ["self"]
     ]
-    return sorted(found)
-
-
-def _is_step(node: ast.AST) -> bool:
-    if not isinstance(node, ast.FunctionDef) or node.name != "train_step":
-        return False
-    return [each.arg for each in node.args.args[:1]] == ["self"]
+    inside = {id(inner) for step in steps for inner in ast.walk(step)}
+    return sorted(
+        (node.end_lineno or node.lineno, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in methods and id(node) not in inside
+    )
 
 
 def _may_fit(tree: ast.Module) -> bool:

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from types import FrameType, FunctionType, ModuleType
 from typing import Any, NoReturn
@@ -167,13 +167,8 @@ def come_to_fit(program: ModuleType, run: _Run, train: Train) -> ScriptNotes:
         WorkloadError: It does not come there, or `train` fails.
     """
     # It needs pydantic, which no process that trains should have.
-    from autotune.workload.script import (  # noqa: PLC0415 - see above
-        OwnLoop,
-        fits_elsewhere,
-        own_loop,
-    )
+    from autotune.workload.script import fits_elsewhere, own_loop  # noqa: PLC0415 - see above
 
-    tree = ast.parse(program.script.text())
     notes = ScriptNotes(program)
     failures: list[Exception] = []
 
@@ -185,9 +180,9 @@ def come_to_fit(program: ModuleType, run: _Run, train: Train) -> ScriptNotes:
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
-        if not (run.in_fit or run.fits_to_come() or fits_elsewhere(program.script.file, tree)):
-            loop = OwnLoop(line_here(program)[0], method)
-            raise OwnLoopReached(own_loop(program.script.file, program.script.file, loop))
+        file, line = program.script.file, next(iter(line_here(program)), 0)
+        if not (run.in_fit or run.fits_to_come() or fits_elsewhere(file, run.tree)):
+            raise OwnLoopReached(own_loop(file, file, line, method))
 
     with _as_script_failures(), notes.taken(update):
         run.to_fit(take)
@@ -328,10 +323,9 @@ class _Run:
         """
         frame: FrameType | None = sys._getframe()  # noqa: SLF001 - the frames tell how far the script is
         lines = self._program.script.lines_of(frame)
-        statements = ast.parse(self._program.script.text()).body
         passed = [
             range(each.lineno, (each.end_lineno or 0) + 1)
-            for each in statements
+            for each in self.tree.body
             if lines and (each.end_lineno or 0) < lines[-1] and not isinstance(each, _DEFINITIONS)
         ]
         bound: dict[str, Any] = {}
@@ -341,11 +335,21 @@ class _Run:
             frame = frame.f_back
         return [
             each
-            for each in self._program.script.fit_calls()
+            for each in self._calls
             if each.func.end_lineno not in lines
             and not any(each.lineno in lines_passed for lines_passed in passed)
             and not _is_without_keras(bound.get(getattr(each.func.value, "id", "")))
         ]
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """The script's text."""
+        parsed: ast.Module = ast.parse(self._program.script.text())
+        return parsed
+
+    @cached_property
+    def _calls(self) -> list[Any]:
+        return list(self._program.script.fit_calls())
 
     def _line(self) -> int | None:
         return next(iter(line_here(self._program)), None)
@@ -357,8 +361,9 @@ class _Run:
 
     def _line_in_loop(self) -> int | None:
         """Return the first line under way that stands in a loop, which may come to it again."""
-        tree = ast.parse(self._program.script.text())
-        loops = (e for e in ast.walk(tree) if isinstance(e, ast.For | ast.AsyncFor | ast.While))
+        loops = (
+            e for e in ast.walk(self.tree) if isinstance(e, ast.For | ast.AsyncFor | ast.While)
+        )
         bodies = [range(e.body[0].lineno, (e.body[-1].end_lineno or 0) + 1) for e in loops]
         lines = self._program.script.lines_of(sys._getframe())  # noqa: SLF001 - as above
         return min((each for each in lines if any(each in body for body in bodies)), default=None)
