@@ -111,7 +111,8 @@ class _Collector:
         if name in known or self._add_import(place, name, value):
             return
         if _is_plain(value):
-            self.constants[name] = _written(value)
+            text = repr(value)
+            self.constants[name] = text if '"' in text else text.replace("'", '"')
             return
         try:
             expression = self.add(value, place.file)
@@ -212,11 +213,6 @@ def _is_plain(value: Any) -> bool:
         return bool(ast.literal_eval(text) == value)
     except (ValueError, SyntaxError):  # such as infinity
         return False
-
-
-def _written(value: Any) -> str:
-    text = repr(value)
-    return text if '"' in text else text.replace("'", '"')
 
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

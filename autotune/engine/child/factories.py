@@ -146,9 +146,9 @@ def _resolve(module: ModuleType, name: str) -> Call:
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise FactoryNotFound(
-                f"{module.__name__} has no attribute {name!r}.", hint(name, _functions_of(module))
-            )
+            callables = [each for each in vars(module).items() if callable(each[1])]
+            own = [n for n, it in callables if getattr(it, "__module__", "") == module.__name__]
+            raise FactoryNotFound(f"{module.__name__} has no attribute {name!r}.", hint(name, own))
         found = getattr(found, part)
     if not callable(found):
         raise FactoryNotFound(
@@ -157,11 +157,6 @@ def _resolve(module: ModuleType, name: str) -> Call:
         )
     function: Call = found
     return function
-
-
-def _functions_of(module: ModuleType) -> list[str]:
-    own = [each for each in vars(module).items() if callable(each[1])]
-    return [name for name, it in own if getattr(it, "__module__", None) == module.__name__]
 
 
 BATCH = 32

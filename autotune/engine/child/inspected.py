@@ -194,8 +194,9 @@ class InspectedDataset:
         if first.done and not taken.once:
             second = self._pass(min(patience, _READING_SECONDS), known)
             found["second_pass"] = pass_facts(second)
-            self._shrinks = second.done and _read(second) < _read(first)
-            if counting and not _as_many(first, second):
+            one, other = _read(first), _read(second)
+            self._shrinks = second.done and other < one
+            if counting and not (one == other if second.done else other <= one):
                 certain, count = False, Count.ABOUT
         if taken.examples:
             examples, count = taken.examples, Count.EXACT
@@ -209,12 +210,6 @@ class InspectedDataset:
 
 def _read(progress: Progress[Stretch]) -> int:
     return progress.values[-1].examples if progress.values else 0
-
-
-def _as_many(first: Progress[Stretch], second: Progress[Stretch]) -> bool:
-    """Whether a second pass gave as many elements as the first, as far as it came."""
-    one, other = _read(first), _read(second)
-    return one == other if second.done else other <= one
 
 
 def _ordered(spec: Any) -> Any:

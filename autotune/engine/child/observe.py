@@ -213,18 +213,16 @@ def in_runs(batches: Sequence[Any], runs: int, steps: int) -> Any:
     draw = np.random.default_rng(0)
     dataset = _endless(batches).take(steps)
     for _ in range(1, runs):
-        mixed = [_mixed(each, draw) for each in batches]
+        mixed = []
+        for batch in batches:
+            order = draw.permutation(len(tf.nest.flatten(batch)[0]))
+            mixed.append(tf.nest.map_structure(lambda part, o=order: part[o], batch))
         dataset = dataset.concatenate(_endless(mixed).take(steps))
     return dataset.repeat()
 
 
 def load_pickle(path: Path) -> Any:
     return pickle.loads(path.read_bytes())  # noqa: S301 - written by the observed processes
-
-
-def _mixed(batch: Any, draw: np.random.Generator) -> Any:
-    order = draw.permutation(len(tf.nest.flatten(batch)[0]))
-    return tf.nest.map_structure(lambda part: part[order], batch)
 
 
 def _endless(batches: Sequence[Any]) -> Any:
