@@ -24,14 +24,13 @@ from autotune.checks.breakdown import UNEXPLAINED, Breakdown, Part
 from autotune.checks.scaling import Diagnosis
 from autotune.config import describe
 from autotune.library import NAMES
-from autotune.result.batches import ITSELF, Arms, Gain, batches, gain
 from autotune.result.files import programs
 from autotune.result.headline import settings
 from autotune.result.stored import ResultData
 from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
 from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
-from autotune.text import plural, rate_with_error, roughly, share, size
+from autotune.text import plural, rate_with_error, roughly, size
 from autotune.trial import Trial
 from autotune.versions import VERSION
 from autotune.workload import Workload
@@ -88,7 +87,6 @@ def parts(result: ResultData) -> dict[str, Any]:
         # What was checked has a table.
         "evidence": view.reasons(checks=False),
         "throughput": _throughput(view.rows),
-        "batch_times": _batch_times(result),
         "steps": _steps(result.diagnosis),
         "programs": {
             name: text
@@ -120,17 +118,6 @@ def _throughput(rows: Sequence[Row]) -> dict[str, Any]:
         "rest": [each for i, each in enumerate(rows) if i not in first],
         "longest": _longest(each.entry.ratio for each in drawn),
     }
-
-
-def _batch_times(result: ResultData) -> dict[str, Any] | None:
-    """Return the table of batches by the time to the same loss, the user's own batch first."""
-    known, compared = result.facts.learning, batches(result)
-    rows = [found for _, arms in sorted(compared.items()) if known and (found := gain(arms, known))]
-    if not rows:
-        return None
-    own = max((arms.own for arms in compared.values()), key=lambda o: o.examples_per_second.value)
-    every = [Gain(Arms(own, own), ITSELF, 1.0), *rows]
-    return {"rows": every, "longest": _longest(each.time for each in every)}
 
 
 class Step(NamedTuple):
@@ -252,7 +239,6 @@ def environment(*packages: str) -> Environment:
         "in_short": in_short,
         "percent_of": percent_of,
         "rate_with_error": rate_with_error,
-        "ratio": share,
     }
     return made
 

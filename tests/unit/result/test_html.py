@@ -11,11 +11,8 @@ from autotune.checks.scaling import Diagnosis
 from autotune.config import Configuration
 from autotune.reason import Outcome
 from autotune.result import Result, html
-from autotune.result.batches import ITSELF
 from autotune.result.view import ResultView
-from autotune.stats.gradients import Learning
 from autotune.stats.intervals import Interval
-from tests.engines.fake import FAKE_FACTS, fake_learning
 
 from .conftest import DIAGNOSED, RESULT, changed, make_trial
 
@@ -47,7 +44,7 @@ def test_what_is_not_drawn_stands_in_a_table() -> None:
     )
     found = drawn(changed(trials=(*RESULT.trials, *more)))
     assert len(found["rows"]) == html.MOST_BARS
-    assert ITSELF in [each.entry.ratio for each in found["rows"]]
+    assert Interval(low=1.0, value=1.0, high=1.0) in [each.entry.ratio for each in found["rows"]]
     told = [each.entry.configuration for each in (*found["rows"], *found["rest"])]
     assert len(told) == len(set(told)) == 52
     assert found["rest"][-1].entry.configuration.per_replica_batch == 150
@@ -83,38 +80,6 @@ def test_nothing_is_shown_of_a_step_that_was_not_taken_apart() -> None:
     found = html._steps(Diagnosis(one_device=whole))
     assert found
     assert "only one of the two" in found["sentence"]
-
-
-def weighed(learning: Learning | None) -> Result:
-    rates = {32: 1000.0, 128: 2000.0, 512: 4000.0}
-    trials = [
-        make_trial(i, Configuration(per_replica_batch=batch), examples_per_second=rate)
-        for i, (batch, rate) in enumerate(rates.items())
-    ]
-    facts, own = FAKE_FACTS.model_copy(update={"learning": learning}), Configuration()
-    return changed(trials=tuple(trials), facts=facts, configuration=own, told={"own": own})
-
-
-def test_a_batch_is_drawn_by_its_time_to_the_same_loss() -> None:
-    """Examples needed over the gain in speed; the own batch takes as long as itself."""
-    result = weighed(fake_learning(100.0))
-    found = html._batch_times(result)
-    assert [each.arms.batch for each in found["rows"]] == [32, 128, 512]
-    assert found["rows"][0].time == ITSELF
-    last = found["rows"][-1]
-    assert last.time.value == pytest.approx(last.needed.value / 4)
-    assert last.time.low < last.time.value < last.time.high
-    text = result.report()
-    assert "32 <small><b>your own</b></small>" in text
-    assert text.index("Compared with your own settings") < text.index(
-        "Time to the same loss with each batch"
-    )
-
-
-@pytest.mark.parametrize("learning", [None, Learning(batch=32)])
-def test_no_batch_is_drawn_where_nothing_is_known(learning: Learning | None) -> None:
-    assert html._batch_times(weighed(learning)) is None
-    assert "Time to the same loss with each batch" not in weighed(learning).report()
 
 
 def test_one_endless_interval_does_not_press_the_bars_together() -> None:
