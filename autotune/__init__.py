@@ -43,7 +43,7 @@ _PUBLIC = {
     "autotune.result": "Result SavedConfiguration load_configuration",
     "autotune.result.stored": "Unsaved",
     "autotune.space": "Limit Space",
-    "autotune.stats.gradients": "Learning",
+    "autotune.learning": "Learning",
     "autotune.stats.intervals": "Interval",
     "autotune.trial": "Stage Trial",
     "autotune.tuning": "Tuner autotune tune",

@@ -41,6 +41,7 @@ from autotune.events import (
     TrialEnded as TrialEnded,
     TrialStarted as TrialStarted,
 )
+from autotune.learning import Learning as Learning
 from autotune.machine import Machine as Machine
 from autotune.options import SearchOptions as SearchOptions
 from autotune.plan import Plan as Plan
@@ -53,7 +54,6 @@ from autotune.result import (
 from autotune.result.stored import Unsaved as Unsaved
 from autotune.shared_values import Window as Window
 from autotune.space import Limit as Limit, Space as Space
-from autotune.stats.gradients import Learning as Learning
 from autotune.stats.intervals import Interval as Interval
 from autotune.trial import Stage as Stage, Trial as Trial
 from autotune.tuning import Tuner as Tuner, autotune as autotune, tune as tune

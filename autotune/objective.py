@@ -17,7 +17,6 @@ from typing import Literal
 from autotune.config import Configuration
 from autotune.errors import UsageError
 from autotune.machine import Machine
-from autotune.stats.efficiency import predicted_examples
 from autotune.stats.intervals import Interval
 from autotune.strategies import weighed_batch
 from autotune.text import hint, rate
@@ -65,16 +64,16 @@ class Objective:
     ) -> float | None:
         """Return the figure at a rate in examples per second, or None if that does not tell it.
 
-        At another global batch than the user's own, the examples needed are those at the upper end
-        of their interval. So a batch is preferred only where that pays in spite of what is not
-        known; None where nothing is.
+        Another global batch than the user's own counts by the lower end of its efficiency, so it is
+        preferred only where it pays in spite of the uncertainty.
         """
-        # Without `learning` nobody has said which batch is the user's own.
-        if self.batches is not Batches.ALIKE and facts.learning is not None:
-            batch = weighed_batch(configuration, facts.learning.batch)
-            if (needed := predicted_examples(facts.learning, batch)) is None:
+        known = facts.learning
+        # Without it nobody has said which batch is the user's own.
+        if self.batches is not Batches.ALIKE and known is not None:
+            efficiency = known.efficiency(weighed_batch(configuration, known.batch))
+            if efficiency is None:
                 return None
-            rate /= needed.examples.high
+            rate *= efficiency.low
         if not self.by_device:
             return rate
         return devices(configuration, machine) * (facts.examples or EPOCH) / rate / 3600

@@ -84,9 +84,6 @@ MAKES_STRATEGY = FitFacts(
     own_strategy=OwnStrategy(title="MirroredStrategy", line=5, replicas=2),
 )
 LEARNED = WorkloadFacts(examples=64, learning=fake_learning(64.0))
-SCHEDULED = LEARNED.model_copy(
-    update={"learning": fake_learning(64.0).model_copy(update={"scheduled": True})}
-)
 IN_CONTEXT = WorkloadFacts(examples=64, dataset_takes=("input_context",))
 IN_BATCHES = WorkloadFacts(
     examples=64,
@@ -207,7 +204,7 @@ CASES: dict[str, tuple[Configuration, Workload, WorkloadFacts]] = {
         LEARNED,
     ),
     "scaled_rate_servers": (SERVED.but(per_replica_batch=128), TOY, LEARNED),
-    "scaled_schedule": (MIRRORED.but(steps_per_execution=8, per_replica_batch=64), TOY, SCHEDULED),
+    "scaled_schedule": (MIRRORED.but(steps_per_execution=8, per_replica_batch=64), TOY, LEARNED),
 }
 
 

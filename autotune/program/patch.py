@@ -25,11 +25,11 @@ from libcst.metadata import (
 
 from autotune.config import Configuration, axis_of
 from autotune.machine import Machine
+from autotune.program.program import scaling
 from autotune.program.text import fill_in, literal
 from autotune.shared_values import Count
-from autotune.stats.efficiency import epochs_factor, learning_rate_factor
 from autotune.stats.intervals import Interval
-from autotune.strategies import strategy, weighed_batch
+from autotune.strategies import strategy
 from autotune.strategies.mirrored import OPERATIONS
 from autotune.text import plural
 from autotune.workload import FitData, FitFacts, WorkloadFacts
@@ -119,10 +119,10 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
     if others := sorted(name for name in changed if not axis_of(name).in_patch):
         named = [axis_of(each).in_short(each, changed[each]) or each for each in others]
         raise _Refused(f"No argument of fit or compile stands for {', '.join(named)}.")
-    known = facts.learning
-    if known and learning_rate_factor(known, weighed_batch(configuration, known.batch)) != 1:
+    scaled = scaling(configuration, facts)
+    if scaled.rate != 1:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
-    if known and epochs_factor(known, weighed_batch(configuration, known.batch)) != 1:
+    if scaled.epochs != 1:
         raise _Refused("This batch needs more epochs than the script makes.")
     other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
     if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:

@@ -11,6 +11,7 @@ from autotune.axis import Place
 from autotune.base import Value
 from autotune.config import Configuration
 from autotune.errors import ConfigurationError
+from autotune.learning import Scaling
 from autotune.machine import Machine
 from autotune.program.factories import global_names, preamble
 from autotune.program.pipeline import (
@@ -24,13 +25,6 @@ from autotune.program.pipeline import (
 )
 from autotune.program.text import WIDTH, Import, call, fill_in, imports_in, literal, sections
 from autotune.shared_values import Count
-from autotune.stats.efficiency import (
-    WARM_UP_SHARE,
-    epochs_factor,
-    learning_rate_factor,
-    warm_up_examples,
-)
-from autotune.stats.gradients import Learning
 from autotune.strategies import Training, in_short, strategy, weighed_batch
 from autotune.text import plural
 from autotune.workload import Factory, FitFacts, Script, Workload, WorkloadFacts, is_dotted_name
@@ -96,8 +90,7 @@ def render(
     setup = plan.setup(configuration, machine)
     kinds = [role.kind for role in plan.roles(configuration, machine)]
     apart = training == "coordinator"
-    rate = _learning_rate(configuration, facts)
-    scaled_by = facts.learning if rate["rate_factor"] else None
+    scaled = scaling(configuration, facts)
     several = configuration.workers > 1
     steps = _steps(configuration, workload, facts, apart=apart)
     whole = f"math.ceil({steps})" if "/" in steps else steps
@@ -113,8 +106,7 @@ def render(
         "taken": taken(configuration, facts, apart=apart),
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
         "validation": validation(configuration, workload.dataset, facts, apart=apart),
-        **rate,
-        "more_epochs": _more_epochs(configuration, facts),
+        "scaled": scaled,
         "arguments": _arguments(
             steps,
             _said_epochs(configuration, workload, facts),
@@ -123,7 +115,7 @@ def render(
         ),
         "model": _model(configuration, workload, facts),
         "steps": whole if workload.script or several else steps,
-        **_callbacks(configuration, workload, scaled_by, training),
+        **_callbacks(configuration, workload, scaled, training),
         **_script(configuration, workload, facts),
     }
     # The names of the factories must not be those of the program.
@@ -146,8 +138,7 @@ def share_of_epochs(
 
 def epochs_of(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> int:
     """Return the epochs that the program makes by itself: more where its batch needs more."""
-    more = float(_more_epochs(configuration, facts) or 1)
-    return math.ceil(_usual_epochs(workload, facts) * more)
+    return math.ceil(_usual_epochs(workload, facts) * scaling(configuration, facts).epochs)
 
 
 def _usual_epochs(workload: Workload, facts: WorkloadFacts) -> int:
@@ -167,13 +158,10 @@ def _said_epochs(
     return None if of_script else epochs_of(configuration, workload, facts)
 
 
-def _more_epochs(configuration: Configuration, facts: WorkloadFacts) -> str:
-    """Return how many times as many epochs its batch needs; empty for as many."""
+def scaling(configuration: Configuration, facts: WorkloadFacts) -> Scaling:
+    """Return what the program changes for its batch: the learning rate, and the epochs."""
     known = facts.learning
-    if known is None:
-        return ""
-    factor = f"{epochs_factor(known, weighed_batch(configuration, known.batch)):.3g}"
-    return "" if factor == "1" else factor
+    return known.scaling(weighed_batch(configuration, known.batch)) if known else Scaling()
 
 
 def _arguments(steps: str, epochs: int | None, *, several: bool, script: bool) -> str:
@@ -241,16 +229,6 @@ def _eager(facts: WorkloadFacts) -> str:
     return f"The script asks for eager execution{at}"
 
 
-def _learning_rate(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
-    """Return what a comparison of batches has assumed of the learning rate, if anything."""
-    known = facts.learning
-    batch = weighed_batch(configuration, known.batch) if known else 0
-    factor = learning_rate_factor(known, batch) if known else 1
-    if known is None or factor == 1:
-        return {"rate_factor": None}
-    return {"rate_factor": f"{factor:.3g}", "usual_batch": known.batch}
-
-
 def _script(
     configuration: Configuration, workload: Workload, facts: WorkloadFacts
 ) -> dict[str, object]:
@@ -277,7 +255,7 @@ def _epochs_in_words(configuration: Configuration, workload: Workload, facts: Wo
         return ""
     asked = workload.epochs and not (facts.fit and facts.fit.loop)
     why = "as was asked for" if asked else "as the script does"
-    if _more_epochs(configuration, facts):
+    if scaling(configuration, facts).epochs != 1:
         why = "to reach the loss of your own batch"
     return f"{plural(epochs_of(configuration, workload, facts), 'epoch')}, {why}"
 
@@ -315,12 +293,9 @@ def _model(configuration: Configuration, workload: Workload, facts: WorkloadFact
 
 
 def _callbacks(
-    configuration: Configuration, workload: Workload, known: Learning | None, training: Training
+    configuration: Configuration, workload: Workload, by: Scaling, training: Training
 ) -> dict[str, object]:
-    """Return the callbacks as an argument of `fit`, and the lines before it that make them.
-
-    The learning rate is scaled as is `known` of it; None leaves it as it is.
-    """
+    """Return the callbacks as an argument of `fit`, and the lines before it that make them."""
     saves = ", Checkpoints" if training == "loop" and configuration.workers > 1 else ""
     turn = ", turn=len(script.calls)" if workload.script else ""
     asked = f"*callbacks_of(args{saves}{turn})"
@@ -332,13 +307,14 @@ def _callbacks(
         given = [call("*callbacks_fn", fixed, indent=8), *given]
     deeper, several = 4 if workload.script else 0, configuration.steps_per_execution > 1
     changes = []
-    if known:
+    if by.rate != 1:
         batch = "PER_REPLICA_BATCH" if training == "coordinator" else batch_of(configuration)
-        learning = ["LEARNING_RATE_FACTOR", f"batch={batch}", f"usual_batch={known.batch}"]
-        learning += [f"warm_up=({warm_up_examples(known)}, {WARM_UP_SHARE:.2g})"]
-        learning += ["steps_per_call=STEPS_PER_EXECUTION"] * several
-        learning += ["workers=workers"] * (training == "coordinator")
-        changes.append(("scaled", learning))
+        examples, share = by.warm_up
+        rest = ["LEARNING_RATE_FACTOR", f"batch={batch}", f"usual_batch={by.own_batch}"]
+        rest += [f"warm_up=({examples}, {share:.2g})"]
+        rest += ["steps_per_call=STEPS_PER_EXECUTION"] * several
+        rest += ["workers=workers"] * (training == "coordinator")
+        changes.append(("scaled", rest))
     if several and training == "fit":
         of = "" if workload.script else "args."
         steps = "steps" if workload.script else "args.steps_per_epoch"

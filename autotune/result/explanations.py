@@ -1,15 +1,7 @@
-"""Why a result is what it is: a sentence or a few on each topic, the most important first.
-
-A training with k times as many examples in a step usually takes a learning rate that is k times as
-large with SGD (Goyal et al., 2017, "Accurate, Large Minibatch SGD"), the square root of k times
-with Adam and its relatives (Malladi et al., 2022, "On the SDEs and Scaling Rules for Adaptive
-Gradient Algorithms"), reached over the first epochs; past a critical batch it takes more examples
-for the same loss (McCandlish et al., 2018).
-"""
+"""Why a result is what it is: a sentence or a few on each topic, the most important first."""
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, linear_regression
@@ -21,12 +13,11 @@ from autotune.face import for_face
 from autotune.objective import COST, EPOCH, Scorer, devices, objective_named
 from autotune.program import epoch_in_words
 from autotune.reason import Outcome
-from autotune.result.batches import learning_lines
+from autotune.result.batches import batch_lines
 from autotune.result.profile import callbacks_in_words, profile
 from autotune.result.stored import ResultData
-from autotune.stats.gradients import RULES, UpdateRule
 from autotune.stats.intervals import EXPECTED, Interval
-from autotune.strategies import strategy, title, update_batch
+from autotune.strategies import strategy, title
 from autotune.text import plural, roughly, size
 from autotune.trial import Trial
 
@@ -41,15 +32,6 @@ def explanations(result: ResultData, *, checks: bool = True) -> Iterator[str]:
     for explain in _IN_ORDER:
         if checks or explain is not _certificate:
             yield from map(for_face, explain(result))
-
-
-def learning_rate(optimizer: str, factor: float) -> str:
-    """Return what usually becomes of the learning rate with so many times the global batch."""
-    change = factor if RULES.get(optimizer) is UpdateRule.PLAIN else math.sqrt(factor)
-    how = f"divided by about {1 / change:.2g}"
-    if change >= 1:
-        how = f"multiplied by about {change:.2g}, with a warm-up over the first epochs"
-    return f"usually the learning rate of {optimizer or 'the optimizer'} is {how}"
 
 
 def _current(result: ResultData) -> list[Trial]:
@@ -123,21 +105,6 @@ def _callbacks(result: ResultData) -> Iterator[str]:
             f"In the recommended program Keras calls {', '.join(called)} once in {steps} batches, "
             "because a call of the step function takes so many."
         )
-
-
-def _batch(result: ResultData) -> Iterator[str]:
-    steps, batch = result.facts.accumulated_steps, update_batch(result.config)
-    if steps > 1:
-        yield (
-            f"An update sees {steps} batches (gradient_accumulation_steps): {steps * batch:,} "
-            f"examples, {batch:,} in each step."
-        )
-    usual = result.answer.own.global_batch
-    if result.options.global_batch or batch == usual or result.facts.learning:
-        return
-    advice = learning_rate(result.facts.optimizer, batch / usual)
-    yield f"The global batch is {batch} instead of {usual}, which changes convergence: {advice}."
-    yield f"--global-batch {usual} keeps it unchanged."
 
 
 def _program(result: ResultData) -> Iterator[str]:
@@ -305,7 +272,7 @@ def between_lines(result: ResultData) -> Iterator[str]:
 
 
 _IN_ORDER: tuple[Explain, ...] = (
-    *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, _batch),
-    *(learning_lines, _program, _certificate, lengths_lines, _profile, between_lines),
+    *(target_lines, _eager, _objective, cost_lines, _asynchronous, _callbacks, batch_lines),
+    *(_program, _certificate, lengths_lines, _profile, between_lines),
     *(_peak_memory, _noise),
 )

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from autotune.answer import Ended, Further, Verdict
 from autotune.objective import devices
-from autotune.reason import Outcome, nearest_batch
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
+from autotune.result.batches import batch_change
 from autotune.result.stored import ResultData
-from autotune.stats.efficiency import learning_rate_factor
-from autotune.strategies import in_short, is_nearest, title, update_batch
+from autotune.strategies import in_short, title
 from autotune.text import roughly
-from autotune.workload import own_batch, own_settings
+from autotune.workload import own_settings
 from autotune.workload.length import LengthSource
 
 
@@ -45,13 +44,9 @@ def verdict_sentences(result: ResultData) -> Iterator[str]:
     if answer.length.source is LengthSource.ASSUMED:
         yield "An hour is assumed, as nothing says how long it trains."
     yield from _going_on(result)
-    yield from _batch_change(result)
-    if not result.trials:
-        return
-    if answer.base is None:
+    yield from batch_change(result)
+    if result.trials and answer.base is None:
         yield "Your own settings did not run, so all ratios to them are only expected."
-    if result.facts.learning is None and not result.options.global_batch:
-        yield "Learning was not looked at."
 
 
 def summary(result: ResultData) -> str:
@@ -100,20 +95,6 @@ def _cost(result: ResultData, device_seconds: float) -> str:
     """Return device hours, or their price where a device has one."""
     amount = max(device_seconds, 0.0) / 3600 * (result.options.price or 1.0)
     return f"{amount:.3g}" if amount >= 0.001 else "less than 0.001"
-
-
-def _batch_change(result: ResultData) -> Iterator[str]:
-    """Yield which batch and learning rate are not the user's own; nothing where both are."""
-    own = own_batch(result.facts, result.options.global_batch).size
-    batch, learning = update_batch(result.config), result.facts.learning
-    ran = (t.configuration for t in result.trials if t.outcome is not Outcome.SKIPPED)
-    every = filter(None, (result.config, result.answer.several, *ran))
-    if nearest := next((c for c in every if is_nearest(c, own)), None):
-        yield f"{title(nearest)} takes {rule_text(nearest_batch(own, nearest.replicas))}."
-    elif batch != own:
-        factor = learning_rate_factor(learning, batch) if learning else 1.0
-        rate = "" if factor == 1 else f", the learning rate {factor:.2g} times your own"
-        yield f"The global batch is {batch:,} instead of your own {own:,}{rate}."
 
 
 def _figures(result: ResultData) -> dict[str, str]:

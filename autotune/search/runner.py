@@ -26,6 +26,7 @@ from autotune.engine.tasks.train import (
     trial_request,
 )
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
+from autotune.learning import Learning, Unpredictable
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.failures import ATTEMPTS, still_known
@@ -40,7 +41,6 @@ from autotune.search.trials import (
     fill_of,
     trial_of,
 )
-from autotune.stats.gradients import Learning, Unpredictable
 from autotune.stats.intervals import EXPECTED
 from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.strategies import strategy

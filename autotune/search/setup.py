@@ -23,7 +23,6 @@ from autotune.machine import Machine, seen_from_outside
 from autotune.objective import MAX_THROUGHPUT, Objective, Scorer, objective_named
 from autotune.options import SearchOptions
 from autotune.space import AUTO, Space, check_arguments, check_own_axes, load_space
-from autotune.strategies import weighed_batch
 from autotune.text import hint
 from autotune.workload import Length, Workload, WorkloadFacts, own_settings
 
@@ -96,11 +95,6 @@ class Subject:
     def scorer(self) -> Scorer:
         """Tells how good a trial is."""
         return Scorer(objective=self.objective, facts=self.facts, machine=self.machine)
-
-    def has_own_batch(self, configuration: Configuration) -> bool:
-        """Whether it has the user's own global batch, or nobody tells batches apart."""
-        learning = self.facts.learning
-        return learning is None or weighed_batch(configuration, learning.batch) == learning.batch
 
     def pausing(self, seconds: float) -> Subject:
         """Return it with so many seconds between two epochs, where their number is known."""

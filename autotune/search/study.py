@@ -24,10 +24,10 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
+from autotune.learning import Learning
 from autotune.objective import Score, throughput_of
 from autotune.search.parameters import LEARNING, RECORD, Parameters, frozen, root_cause, state_of
 from autotune.search.stopping import CLIMB, ERROR, Shown, SlowerThanOneDevice
-from autotune.stats.gradients import Learning
 from autotune.trial import Trial
 
 PROPOSALS = 100

@@ -16,6 +16,7 @@ from autotune.engine.resolve import uninterrupted
 from autotune.engine.tasks.inspect import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
+from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
@@ -43,7 +44,6 @@ from autotune.search.stopping import INTERRUPTIONS, Budget, Interruption, interr
 from autotune.search.study import Study
 from autotune.search.trials import Costs, expected_start, too_short
 from autotune.space import Candidates, Space, candidates, space_for
-from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import is_nearest, strategy
 from autotune.trial import Trial
 from autotune.workload import BatchSource, WorkloadFacts, length_of, own_batch, own_rate
@@ -112,7 +112,7 @@ class _Prepared:
         if fixed or self.subject.objective.batches is not Batches.WEIGHED:
             return Learning(batch=batch)
         if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
-            return known.model_copy(update={"seconds": 0.0})
+            return known
         return None
 
     def knowing(self, learning: Learning) -> _Prepared:

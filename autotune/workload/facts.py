@@ -9,8 +9,8 @@ from pydantic import ConfigDict
 
 from autotune.base import Value
 from autotune.config import Configuration
+from autotune.learning import Learning
 from autotune.shared_values import Change, Count
-from autotune.stats.gradients import Learning
 from autotune.text import plural
 
 

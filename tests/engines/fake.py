@@ -27,10 +27,11 @@ from autotune.engine.tasks.observe import (
     Variable,
 )
 from autotune.engine.tasks.train import LearningRequest, TrialRequest
+from autotune.learning.efficiency import Learning, UpdateRule
+from autotune.learning.gradients import BATCHES, GradientProbe, Moments
 from autotune.machine import Host, Machine
 from autotune.reason import Killed, Message, Outcome
 from autotune.shared_values import Window
-from autotune.stats.gradients import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.workload import WorkloadFacts
 
 WINDOW_SECONDS = 0.1
@@ -286,7 +287,7 @@ def fake_learning(scale: float) -> Learning:
     """Return what gradients with a noise scale of so many examples tell at a batch of 32."""
     progress = tuple(1 / math.sqrt(1 + scale / batch) for batch in BATCHES)
     moments = Moments(trace=scale, square=1.0, progress=progress)
-    probe = GradientProbe(step=100, micro_batches=64, whole=moments, without=(moments,) * 8)
+    probe = GradientProbe(step=100, whole=moments, without=(moments,) * 8)
     return Learning(batch=32, rule=UpdateRule.NORMALIZED, probes=(probe,))
 
 

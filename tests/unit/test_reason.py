@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from autotune.answer import Because, Ended, NotTaken, Verdict
 from autotune.checks.remedies import Obstacle, Remedy
 from autotune.config import Configuration
+from autotune.learning import Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason import (
     Cause,
@@ -35,7 +36,6 @@ from autotune.result import Result
 from autotune.result.headline import summary
 from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
-from autotune.stats.gradients import Unpredictable
 from autotune.workload import BatchSource, Workload
 from tests.answers import answer_of
 from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine

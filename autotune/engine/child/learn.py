@@ -19,8 +19,9 @@ import tensorflow as tf
 from autotune.engine import events
 from autotune.engine.child import private
 from autotune.engine.child.member import Member
+from autotune.learning.efficiency import RULES, Learning, Unpredictable
+from autotune.learning.gradients import GradientProbe, GradientSums
 from autotune.library.keras_training import inner_optimizer, schedule_of
-from autotune.stats.gradients import RULES, GradientProbe, GradientSums, Learning, Unpredictable
 
 WARM = 100
 """Steps before the first look; what gradients tell of the first ones changes within a few."""
@@ -84,7 +85,6 @@ class GradientCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras 
             found = Learning(
                 batch=self._batch,
                 rule=RULES[type(inner_optimizer(self.model.optimizer)).__name__],
-                scheduled=schedule_of(self.model) is not None,
                 probes=tuple(self._probes),
             )
         return found.model_dump(mode="json")

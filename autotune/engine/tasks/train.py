@@ -11,10 +11,10 @@ from typing import Any
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task
 from autotune.engine.folder import TrialFolder
+from autotune.learning import Learning, Unpredictable
 from autotune.machine import Machine
 from autotune.program import render
 from autotune.reason import Outcome, Overdue, Phase
-from autotune.stats.gradients import Learning, Unpredictable
 from autotune.strategies import Role, strategy
 from autotune.workload import Workload, WorkloadFacts
 
@@ -137,10 +137,8 @@ class LearningRequest(TrialTask[Learning]):
     def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Learning:
         over = isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
         if answers and (result.outcome is Outcome.MEASURED or over):
-            found = Learning.model_validate(answers[0])
-        else:
-            found = self._refused(Unpredictable.NO_TIME if over else Unpredictable.FAILED)
-        return found.model_copy(update={"seconds": result.wall_seconds})
+            return Learning.model_validate(answers[0])
+        return self._refused(Unpredictable.NO_TIME if over else Unpredictable.FAILED)
 
     def not_offered(self) -> Learning:
         return self._refused(Unpredictable.NOT_OFFERED)

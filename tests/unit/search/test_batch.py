@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.result.explanations import learning_rate
+from autotune.result.batches import usual_rate
 
 from .conftest import Tuner, speed
 
@@ -38,4 +38,4 @@ def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     ],
 )
 def test_the_learning_rate_follows_the_batch(optimizer: str, times: float, words: str) -> None:
-    assert words in learning_rate(optimizer, times)
+    assert words in usual_rate(optimizer, times)

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from autotune.errors import UsageError
+from autotune.learning import Learning, Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason.sentences import rule_text
 from autotune.result import Result, Verdict
-from autotune.stats.efficiency import learning_rate_factor
-from autotune.stats.gradients import Learning, Unpredictable
 from autotune.workload import FitFacts, Returned
 from tests.engines.fake import FAKE_FACTS, FakeEngine, Speed, fake_learning
 
@@ -143,7 +142,7 @@ def test_a_batch_that_teaches_as_much_is_taken(tuner: Tuner) -> None:
     learning = fake_learning(1e6)
     result = tuner(steep(), engine=FakeEngine(steep(), learning=learning), options=ASKED)
     assert result.config.global_batch > 32
-    factor = learning_rate_factor(learning, result.config.global_batch)
+    factor = learning.scaling(result.config.global_batch).rate
     assert f"LEARNING_RATE_FACTOR = {factor:.3g}\n" in result.script
     # "Probably", where the two that are compared have not both run again.
     assert any("faster to the same loss" in each for each in result.reasons)

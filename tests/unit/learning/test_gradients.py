@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from autotune.stats.gradients import BATCHES, FEWEST, GradientProbe, GradientSums
+from autotune.learning.gradients import BATCHES, FEWEST, GradientProbe, GradientSums
 
 ELEMENTS = 400
 MEAN = np.linspace(0.0, 0.1, ELEMENTS)

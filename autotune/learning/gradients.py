@@ -8,10 +8,10 @@ at a time, so that whatever is computed from them has a jackknife error.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
+from pydantic import ConfigDict
 
 from autotune.base import Value
 
@@ -21,22 +21,6 @@ FEWEST = 2 * GROUPS
 """Micro-batches with which anything is said."""
 BATCHES = tuple(2**power for power in range(21))
 """Batch sizes for which the progress of a step is computed; between them it is interpolated."""
-
-
-class UpdateRule(StrEnum):
-    """How an optimizer turns a gradient into a step."""
-
-    PLAIN = "plain"
-    """The step follows the gradient: SGD, with or without momentum."""
-    NORMALIZED = "normalized"
-    """Each element is divided by the root of its mean square: Adam and its relatives."""
-
-
-RULES = {
-    "SGD": UpdateRule.PLAIN,
-    **dict.fromkeys(("Adam", "AdamW", "Nadam", "RMSprop"), UpdateRule.NORMALIZED),
-}
-"""By the class of the optimizer."""
 
 
 class Moments(Value):
@@ -54,51 +38,14 @@ class Moments(Value):
 class GradientProbe(Value):
     """What micro-batches have shown after so many steps of a training."""
 
+    # An earlier version kept more.
+    model_config = ConfigDict(extra="ignore")
+
     step: int
-    micro_batches: int
     whole: Moments
     """Of all of them."""
     without: tuple[Moments, ...]
     """With one group left out, for each of the groups."""
-
-
-class Unpredictable(StrEnum):
-    """Why nothing is said of how a model learns at other batch sizes."""
-
-    OWN_STEP = "own step"
-    """The model has a `train_step` of its own."""
-    CLIPPED = "clipped"
-    """More than half of the gradients are clipped, so a step does not grow with the rate."""
-    ACCUMULATED = "accumulated"
-    """The optimizer adds up the gradients of several steps."""
-    SCHEDULED = "scheduled"
-    """A callback or a function changes the learning rate from step to step, and counts steps."""
-    OPTIMIZER = "optimizer"
-    """No formula is known for this optimizer."""
-    FAILED = "failed"
-    """The look at the gradients ended with an error."""
-    TOO_FEW = "too few"
-    """There was time or data for too few gradients."""
-    NO_TIME = "no time"
-    """The training, or the budget, is too short for a look at the gradients."""
-    NOT_OFFERED = "not offered"
-    """The engine does not offer a look at gradients."""
-
-
-class Learning(Value):
-    """What is known of how a model learns at other batch sizes."""
-
-    batch: int
-    """Examples of the user's own global batch, at which the model was trained and looked at."""
-    refused: Unpredictable | None = None
-    """Why nothing is known; None where something is."""
-    rule: UpdateRule = UpdateRule.PLAIN
-    scheduled: bool = False
-    """Whether the learning rate follows a schedule of Keras, which a program can stretch."""
-    probes: tuple[GradientProbe, ...] = ()
-    """At points of the training, the earliest first; none where nothing is known."""
-    seconds: float = 0.0
-    """What looking took, start and warm-up included."""
 
 
 class GradientSums:
@@ -130,7 +77,6 @@ class GradientSums:
         groups = np.arange(GROUPS)
         return GradientProbe(
             step=step,
-            micro_batches=len(self),
             whole=self._moments(groups),
             without=tuple(self._moments(groups[groups != left_out]) for left_out in groups),
         )
