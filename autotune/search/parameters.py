@@ -22,8 +22,6 @@ from autotune.trial import Trial
 
 RECORD = "autotune"
 """Key of the user attribute that holds a trial, or a study's identity, in full."""
-LEARNING = "learning"
-"""Key of the user attribute that holds what was found of other batch sizes."""
 STRATEGY = "strategy"
 
 

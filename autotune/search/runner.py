@@ -21,17 +21,15 @@ from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
 from autotune.engine.tasks.train import (
     BetweenEpochsRequest,
-    LearningRequest,
     TrialRequest,
     trial_request,
 )
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
-from autotune.learning import Learning, Unpredictable
 from autotune.options import SCRIPT_SEED
 from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.setup import Subject
-from autotune.search.stopping import GRACE, PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
+from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
 from autotune.search.study import Study
 from autotune.search.trials import (
     REFERENCE_RUNS,
@@ -46,9 +44,6 @@ from autotune.stats.windows import UNKNOWN, Epoch
 from autotune.strategies import strategy
 from autotune.text import plural
 from autotune.trial import Stage, Trial, lacks_host
-
-GRADIENT_SECONDS = 8.0
-"""For which gradients are collected, so that they tell how a model learns at other batches."""
 
 
 @dataclass
@@ -172,31 +167,6 @@ class Runner:
             limits = replace(trial.limits, window=self.budget.most)
             request = BetweenEpochsRequest(trial=replace(trial, limits=limits))
             return self.engine.execute(request)
-
-    def looking(self, configuration: Configuration) -> float:
-        """Return the seconds of a look at how a model learns: step and gradient are compiled."""
-        costs = self.history.costs
-        return costs.start(configuration) + costs.first_call(configuration) + GRADIENT_SECONDS
-
-    def learn(self, configuration: Configuration, *, seed: int) -> Learning:
-        """Look at what an example teaches at other batch sizes than one device's own."""
-        batch, most = configuration.global_batch, self.looking(configuration)
-        seconds = GRADIENT_SECONDS + min(self.budget.left - most, 0.0)
-        if seconds < 2.0:  # There would be too few gradients.
-            return Learning(batch=batch, refused=Unpredictable.NO_TIME)
-        self.observer(Preparing(what=f"Looking at how the model learns at a batch of {batch}"))
-        trials, subject = self.folder.parent, self.subject
-        trials.mkdir(parents=True, exist_ok=True)
-        trial = trial_request(
-            configuration,
-            subject.workload,
-            subject.facts,
-            subject.machine,
-            Path(tempfile.mkdtemp(prefix="learning-", dir=trials), "run"),
-            seed=seed,
-            limits=Limits(whole=min(2 * most + GRACE, self.budget.most)),
-        )
-        return self.engine.execute(LearningRequest(trial=trial, seconds=seconds))
 
     def certify(self, configuration: Configuration) -> Certificate | None:
         """Look whether a configuration trains as one device would; keep it as a trial if not.

@@ -53,8 +53,8 @@ SAME = 0.01
 class Next(StrEnum):
     RUN = "run"
     CERTIFY = "certify"
-    LEARN = "learn"
-    """Other batches are looked at, before the first run with one."""
+    INSPECT = "inspect"
+    """The gradients are inspected, before the first run with another batch."""
 
 
 class Step(NamedTuple):
@@ -77,8 +77,8 @@ class Step(NamedTuple):
 class Search:
     """One search over one space, with its own sampler and pruner where no others are given.
 
-    Where another batch than the own one may only run after a look at how it learns, that look takes
-    `looking` seconds; 0 where none is needed.
+    Where another batch than the own one may only run after an inspection of gradients, that takes
+    `inspection` seconds; 0 where none is needed.
     """
 
     def __init__(
@@ -87,11 +87,12 @@ class Search:
         candidates: Candidates,
         options: SearchOptions,
         *,
-        looking: float = 0.0,
+        inspection: float = 0.0,
         sampler: BaseSampler | None = None,
         pruner: BasePruner | None = None,
     ) -> None:
-        self.runner, self._options, self._looking = runner, options, looking
+        self.candidates = candidates
+        self.runner, self._options, self._inspection = runner, options, inspection
         self._history, self._budget = runner.history, runner.budget
         self._singles = candidates.one_device
         self._default = own_default(self._singles, runner.subject.facts, options)
@@ -129,11 +130,11 @@ class Search:
         Ctrl-C, or a disk that takes no more, ends it early.
 
         Returns:
-            Whether other batches have to be looked at before it can go on.
+            Whether the gradients have to be inspected before it can go on.
         """
         try:
             while (step := self._repeated() if self.until else self.next()) is not None:
-                if step.what is Next.LEARN:
+                if step.what is Next.INSPECT:
                     return True
                 self._make(step)
         except INTERRUPTIONS as exc:
@@ -249,8 +250,8 @@ class Search:
     def _step(self, prospects: Prospects, choice: Choice) -> Step:
         configuration = prospects.configurations[choice.position]
         what = Next.CERTIFY if choice.certifies else Next.RUN
-        if self._looking and self._has_other_batch(configuration):
-            what = Next.LEARN
+        if self._inspection and self._has_other_batch(configuration):
+            what = Next.INSPECT
         o, k = prospects.outlook, choice.position
         unknown = math.sqrt(float((o.shown[:, k] + o.noise[:, k]).mean()))
         precision = max(unknown / 2, EXPECTED.sd / 2)
@@ -373,7 +374,7 @@ class Search:
 
     def _seconds(self, configuration: Configuration) -> float:
         seconds = self._history.costs.seconds(configuration)
-        return seconds + (self._looking if self._has_other_batch(configuration) else 0.0)
+        return seconds + (self._inspection if self._has_other_batch(configuration) else 0.0)
 
     def _takes(self, configuration: Configuration) -> float:
         return self._seconds(configuration) * self._paid(configuration)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import Any
 
 import optuna
 from optuna.exceptions import OptunaError
@@ -24,9 +25,8 @@ from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.learning import Learning
 from autotune.objective import Score, throughput_of
-from autotune.search.parameters import LEARNING, RECORD, Parameters, frozen, root_cause, state_of
+from autotune.search.parameters import RECORD, Parameters, frozen, root_cause, state_of
 from autotune.search.stopping import CLIMB, ERROR, Shown, SlowerThanOneDevice
 from autotune.trial import Trial
 
@@ -83,18 +83,15 @@ class Study:
     def name(self) -> str:
         return self._kept.study_name if self._kept else ""
 
-    @property
-    def learning(self) -> Learning | None:
-        """What a session of this search has found of other batch sizes."""
-        found = self._kept.user_attrs.get(LEARNING) if self._kept else None
-        return None if found is None else Learning.model_validate(found)
+    def kept(self, name: str) -> Any:
+        """Return what a session of this search has kept under a name; None where nothing."""
+        return self._kept.user_attrs.get(name) if self._kept else None
 
-    @learning.setter
-    def learning(self, learning: Learning) -> None:
+    def keep(self, name: str, found: Any) -> None:
         # What cannot be saved is found out again by a search that is resumed.
         with suppress(SQLAlchemyError, OptunaError, RuntimeError):
             if self._kept:
-                self._kept.set_user_attr(LEARNING, learning.model_dump(mode="json"))
+                self._kept.set_user_attr(name, found)
 
     def proposal(
         self, refused: Callable[[Configuration], bool] = lambda _: False

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
-
 from autotune.answer import Answer
 from autotune.config import Configuration, describe
 from autotune.disk_errors import put_each, trouble
@@ -16,7 +14,6 @@ from autotune.engine.resolve import uninterrupted
 from autotune.engine.tasks.inspect import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
-from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches, objective_named
 from autotune.options import SearchOptions
 from autotune.plan import AxisPlan, Plan, StrategyPlan
@@ -27,8 +24,8 @@ from autotune.result import Result
 from autotune.result.stored import Unsaved
 from autotune.search.profiling import Extras, patch_of
 from autotune.search.resume import alone_in, open_study
-from autotune.search.runner import Runner
 from autotune.search.search import Search
+from autotune.search.session import Session
 from autotune.search.setup import (
     Subject,
     TuningRequest,
@@ -41,7 +38,6 @@ from autotune.search.setup import (
     plain,
 )
 from autotune.search.stopping import INTERRUPTIONS, Budget, Interruption, interruption
-from autotune.search.study import Study
 from autotune.search.trials import Costs, expected_start, too_short
 from autotune.space import Candidates, Space, candidates, space_for
 from autotune.strategies import is_nearest, strategy
@@ -93,35 +89,10 @@ class _Prepared:
         return self.subject.length.seconds_at(own_rate(self.subject.facts))
 
     @property
-    def weighs(self) -> bool:
-        """Whether batches are compared by what an example teaches there."""
-        return self.subject.objective.batches is not Batches.ALIKE
-
-    @property
     def default(self) -> Configuration:
         """One device with the user's own batch, or the closest that can run; plainly compiled."""
         pool = self.found.one_device
         return plain(own_default(pool, self.subject.facts, self.request.options), pool)
-
-    def foreknown(self, known: Learning | None) -> Learning | None:
-        """Return what is known of other batch sizes without a look; None where one is needed.
-
-        What an earlier session of the same search has found is not looked for again.
-        """
-        batch, fixed = self.default.global_batch, self.request.options.global_batch is not None
-        if fixed or self.subject.objective.batches is not Batches.WEIGHED:
-            return Learning(batch=batch)
-        if known and known.batch == batch and known.refused is not Unpredictable.NO_TIME:
-            return known
-        return None
-
-    def knowing(self, learning: Learning) -> _Prepared:
-        """Return it with what is known of other batch sizes, and only those that it compares."""
-        facts = self.subject.facts.model_copy(update={"learning": learning})
-        subject = replace(self.subject, facts=facts)
-        rule = Rule(kind=RuleKind.OTHER_BATCH, figure=learning.batch)
-        found = self.found.only(subject.scorer.compares, rule)
-        return replace(self, subject=subject, found=found)
 
 
 def dry_run(request: TuningRequest, engine: Engine, observer: Observer = nobody) -> Plan:
@@ -159,23 +130,29 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
     study = open_study(
         request, subject, prepared.space, pool, lambda text: observer(Notice(text=text))
     )
-    learning = prepared.foreknown(study.learning)
-    if learning and prepared.weighs:
-        prepared = prepared.knowing(learning)
+    whole = Budget(request.options, engine.now, began)
+    session = Session(
+        request=request,
+        engine=engine,
+        study=study,
+        budget=whole,
+        observer=observer,
+        own=prepared.default,
+    )
+    subject, found = session.begin(subject, found)
+    prepared = replace(prepared, subject=subject, found=found)
     ready = engine.now() - began
     kept = tuple(study.trials)
     observer(Planned(plan=prepared.plan(kept), kept=kept))
     if busy := warning(engine.load()):
         observer(Notice(text=busy))
-    whole = Budget(request.options, engine.now, began)
-    session = _Session(engine, study, whole, observer)
     try:
-        prepared, search = session.run(prepared)
+        search = session.run(subject, found)
         answer = search.end()
-        extras = Extras(patch=patch_of(answer.recommended, prepared.subject))
+        extras = Extras(patch=patch_of(answer.recommended, search.runner.subject))
         if search.cut is None:
             try:
-                extras.measure(answer, search.runner, whole, prepared.found)
+                extras.measure(answer, search.runner, whole, search.candidates)
             except INTERRUPTIONS as exc:
                 interruption(exc)  # What was found is handed over all the same.
         if extras.between is not None:
@@ -189,79 +166,10 @@ def _tune(prepared: _Prepared, engine: Engine, observer: Observer, began: float)
             study.flush()
 
 
-@dataclass(frozen=True)
-class _Session:
-    """What makes the trials of a search."""
-
-    engine: Engine
-    study: Study
-    whole: Budget
-    observer: Observer
-
-    def run(self, prepared: _Prepared) -> tuple[_Prepared, Search]:
-        """Search as long as it pays; return what is known then of other batches, too."""
-        search = self._search(prepared)
-        while search.run():
-            try:
-                prepared = self._knowing(prepared, search.runner)
-            except INTERRUPTIONS as exc:
-                search.cut = interruption(exc)
-                break
-            search = self._search(prepared)
-        return prepared, search
-
-    def _search(self, prepared: _Prepared) -> Search:
-        """Return a search that goes on from all trials of the study."""
-        request, options = prepared.request, prepared.request.options
-        if found := prepared.subject.facts.learning:
-            self.study.learning = found
-            self.study.value = prepared.subject.scorer.value
-        runner = Runner(
-            self.engine,
-            prepared.subject,
-            self.study,
-            folder=request.out / "trials" / self.study.name,
-            budget=self.whole,
-            observer=self.observer,
-            most_memory=options.max_memory,
-        )
-        asks = prepared.weighs and not prepared.subject.facts.learning
-        return Search(
-            runner,
-            prepared.found,
-            options,
-            looking=runner.looking(prepared.default) if asks else 0.0,
-            sampler=request.sampler or _sampler_named(options.sampler, options.seed),
-            pruner=request.pruner,
-        )
-
-    def _knowing(self, prepared: _Prepared, runner: Runner) -> _Prepared:
-        """Look at how other batches learn; return what is known then."""
-        learning = runner.learn(prepared.default, seed=prepared.request.options.seed)
-        known = prepared.knowing(learning)
-        if not learning.refused and known.found.excluded:
-            out = "where the gradients do not tell what an example teaches"
-            text = f"Other batches than {learning.batch} are left out {out}."
-            self.observer(Notice(text=text))
-        return known
-
-
-def _sampler_named(name: str, seed: int) -> BaseSampler | None:
-    """Return one of Optuna's samplers (`gp` needs torch), or None for the search's own, `auto`."""
-    match name:
-        case "tpe":
-            return TPESampler(seed=seed, multivariate=True, group=True)
-        case "random":
-            return RandomSampler(seed=seed)
-        case "gp":
-            return GPSampler(seed=seed)
-    return None
-
-
 def _result(
     prepared: _Prepared, answer: Answer, extras: Extras, search: Search, ready: float
 ) -> Result:
-    request, subject, patch = prepared.request, prepared.subject, extras.patch
+    request, subject, patch = prepared.request, search.runner.subject, extras.patch
     chosen, runner = answer.recommended, search.runner
     program = render(chosen, subject.workload, subject.facts, subject.machine)
     return Result(
