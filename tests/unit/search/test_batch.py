@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from autotune.result.batches import usual_rate
-
 from .conftest import Tuner, speed
 
 
@@ -26,16 +24,3 @@ def test_every_recommendation_with_another_batch_speaks_of_the_learning_rate(
 def test_a_held_batch_is_nobodys_surprise(tuner: Tuner) -> None:
     result = tuner(speed(), options={"global_batch": 128})
     assert not any("changes convergence" in each for each in result.reasons)
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "times", "words"),
-    [
-        ("SGD", 4, "multiplied by about 4,"),
-        ("Adam", 4, "multiplied by about 2,"),
-        ("", 16, "of the optimizer is multiplied by about 4,"),
-        ("SGD", 0.5, "divided by about 2"),
-    ],
-)
-def test_the_learning_rate_follows_the_batch(optimizer: str, times: float, words: str) -> None:
-    assert words in usual_rate(optimizer, times)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from typing import Any
 
@@ -17,7 +16,6 @@ from tests.engines.fake import FAKE_FACTS, FakeEngine, Speed, fake_learning
 from .conftest import Tuner
 
 OWN = 64
-RATIO = re.compile(r"batch of (\d+) instead of (\d+) gives ([\d.]+) times \(([\d.]+) to ([\d.]+)\)")
 SPACE: dict[str, Any] = {
     "strategies": ["one_device", "mirrored"],
     "axes": {
@@ -97,25 +95,3 @@ def test_the_own_batch_is_told_once_where_it_is_far_slower(tuner: Tuner) -> None
     result = search(tuner, steep, scale=1e6, between=0.02, seed=6, space=wide)
     pruned = Counter(t.configuration for t in result.trials if t.outcome is Outcome.PRUNED)
     assert max(pruned.values()) == 1
-
-
-@pytest.mark.parametrize(("truth", "noise"), [(by_steps, 0.3), (mirrored_only, 0.05), (steep, 0.3)])
-def test_a_ratio_of_batches_is_that_of_two_rows_that_differ_in_nothing_else(
-    tuner: Tuner, truth: Speed, noise: float
-) -> None:
-    """Both stand in the table, and the ratio has the error of both."""
-    result = search(tuner, truth, between=noise)
-    shown = {e.configuration: e for e in result.answer.entries if e.outcome is Outcome.MEASURED}
-    for told in filter(None, map(RATIO.match, result.reasons)):
-        batch, own, *figures = map(float, told.groups())
-        equal = [
-            (one.examples_per_second, other.examples_per_second)
-            for a, one in shown.items()
-            for b, other in shown.items()
-            if (a.global_batch, b.global_batch) == (batch, own)
-            and a.values() | {"per_replica_batch": 0} == b.values() | {"per_replica_batch": 0}
-        ]
-        ratios = {f"{one.value / other.value:.2f}": (one, other) for one, other in equal}
-        assert f"{figures[0]:.2f}" in ratios
-        one, other = ratios[f"{figures[0]:.2f}"]
-        assert figures[2] / figures[0] > max(one.high / one.value, other.high / other.value) - 0.02
