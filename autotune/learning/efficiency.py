@@ -19,9 +19,10 @@ import numpy as np
 from pydantic import ConfigDict
 
 from autotune.base import Value
-from autotune.learning.gradients import BATCHES, GradientProbe, Moments
 from autotune.stats.intervals import SDS, Interval, around
 
+BATCHES = tuple(2**power for power in range(21))
+"""Batch sizes for which the progress of a step is computed; between them it is interpolated."""
 WARM_UP_STEPS = 2000
 """Steps at the own batch in whose examples the learning rate rises to the multiplied one: the
 2 / (1 - beta_2) steps of Ma and Yarats (2021) at Adam's default."""
@@ -67,6 +68,31 @@ class Unpredictable(StrEnum):
     """The training, or the budget, is too short for an inspection of gradients."""
     NOT_OFFERED = "not offered"
     """The engine offers no inspection of gradients."""
+
+
+class Moments(Value):
+    """Estimates of one example's gradient at one point of a training."""
+
+    trace: float
+    """Sum of the variances of its elements."""
+    square: float
+    """Sum of the squares of their means, without bias, so it may come out negative."""
+    progress: tuple[float, ...]
+    """Of a small normalized step at each of `BATCHES`: the sum over all elements of G_i^2 divided
+    by sqrt(G_i^2 + S_ii / batch)."""
+
+
+class GradientProbe(Value):
+    """What micro-batches have shown after so many steps of a training."""
+
+    # An earlier version kept more.
+    model_config = ConfigDict(extra="ignore")
+
+    step: int
+    whole: Moments
+    """Of all of them."""
+    without: tuple[Moments, ...]
+    """With one group left out, for each of the groups."""
 
 
 class Scaling(NamedTuple):

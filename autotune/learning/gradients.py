@@ -11,41 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from pydantic import ConfigDict
 
-from autotune.base import Value
+from autotune.learning.efficiency import BATCHES, GradientProbe, Moments
 
 GROUPS = 8
 """Of micro-batches; each is left out once."""
 FEWEST = 2 * GROUPS
 """Micro-batches with which anything is said."""
-BATCHES = tuple(2**power for power in range(21))
-"""Batch sizes for which the progress of a step is computed; between them it is interpolated."""
-
-
-class Moments(Value):
-    """Estimates of one example's gradient at one point of a training."""
-
-    trace: float
-    """Sum of the variances of its elements."""
-    square: float
-    """Sum of the squares of their means, without bias, so it may come out negative."""
-    progress: tuple[float, ...]
-    """Of a small normalized step at each of `BATCHES`: the sum over all elements of G_i^2 divided
-    by sqrt(G_i^2 + S_ii / batch)."""
-
-
-class GradientProbe(Value):
-    """What micro-batches have shown after so many steps of a training."""
-
-    # An earlier version kept more.
-    model_config = ConfigDict(extra="ignore")
-
-    step: int
-    whole: Moments
-    """Of all of them."""
-    without: tuple[Moments, ...]
-    """With one group left out, for each of the groups."""
 
 
 class GradientSums:

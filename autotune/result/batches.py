@@ -80,8 +80,8 @@ def _compared(result: ResultData, known: Learning) -> Iterator[str]:
             f"Only a global batch of {known.batch} was compared: how the model learns at others is "
             f"not known, because {UNPREDICTABLE[known.refused]}."
         )
-    yield from (told := [_gain(known, *pair) for pair in _pairs(result, known)])
-    if told and known.probes:
+    yield from (compared := [_gain(known, *pair) for pair in _pairs(result, known)])
+    if compared and known.probes:
         steps = " and ".join(f"{each.step:,}" for each in known.probes)
         yield (
             f"What they need is predicted from gradients after {steps} steps at a batch of "
@@ -130,13 +130,13 @@ def _gain(known: Learning, other: Entry, own: Entry) -> str:
     # What led once may have led by chance. Several devices are compared with one, and seldom with
     # others of their kind.
     again = other.runs > 1 and (own.runs > 1 or own.configuration.distributed)
-    told = "inconclusive"
+    outcome = "inconclusive"
     if progress.low > 1:
-        told = "faster to the same loss"
-        told = told if again else f"probably {told}, but not measured again"
+        outcome = "faster to the same loss"
+        outcome = outcome if again else f"probably {outcome}, but not measured again"
     elif progress.high < 1:
-        told = "slower to the same loss"
+        outcome = "slower to the same loss"
     return (
         f"{gives} and needs {times(needed)} the examples to the same loss, at "
-        f"{known.scaling(batch).rate:.2g} times the learning rate: {told}."
+        f"{known.scaling(batch).rate:.2g} times the learning rate: {outcome}."
     )

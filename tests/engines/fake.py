@@ -27,8 +27,7 @@ from autotune.engine.tasks.observe import (
     Variable,
 )
 from autotune.engine.tasks.train import LearningRequest, TrialRequest
-from autotune.learning.efficiency import Learning, UpdateRule
-from autotune.learning.gradients import BATCHES, GradientProbe, Moments
+from autotune.learning.efficiency import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.machine import Host, Machine
 from autotune.reason import Killed, Message, Outcome
 from autotune.shared_values import Window

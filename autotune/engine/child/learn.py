@@ -19,8 +19,8 @@ import tensorflow as tf
 from autotune.engine import events
 from autotune.engine.child import private
 from autotune.engine.child.member import Member
-from autotune.learning.efficiency import RULES, Learning, Unpredictable
-from autotune.learning.gradients import GradientProbe, GradientSums
+from autotune.learning.efficiency import RULES, GradientProbe, Learning, Unpredictable
+from autotune.learning.gradients import GradientSums
 from autotune.library.keras_training import inner_optimizer, schedule_of
 
 WARM = 100

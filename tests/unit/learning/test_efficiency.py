@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from autotune.learning import efficiency
-from autotune.learning.efficiency import Learning, Scaling, UpdateRule
-from autotune.learning.gradients import BATCHES, GradientProbe, GradientSums, Moments
+from autotune.learning.efficiency import (
+    BATCHES,
+    GradientProbe,
+    Learning,
+    Moments,
+    Scaling,
+    UpdateRule,
+)
+from autotune.learning.gradients import GradientSums
 from autotune.stats.intervals import SDS, Interval
 
 OWN = 32

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from autotune.learning.gradients import BATCHES, FEWEST, GradientProbe, GradientSums
+from autotune.learning.efficiency import BATCHES, GradientProbe
+from autotune.learning.gradients import FEWEST, GradientSums
 
 ELEMENTS = 400
 MEAN = np.linspace(0.0, 0.1, ELEMENTS)

@@ -8,9 +8,8 @@ from autotune.config import Configuration
 from autotune.learning import Learning
 from autotune.result import Result
 from autotune.result.batches import batch_lines, usual_rate
-from autotune.testing import FAKE_FACTS
-from autotune.testing.fake import fake_learning
 from tests.answers import answer_of
+from tests.engines.fake import FAKE_FACTS, fake_learning
 
 from .conftest import changed, make_trial
 
