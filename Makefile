@@ -41,8 +41,8 @@ coverage: $(READY)
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal --cov --cov-report=json:.cache/coverage.json tests/unit
 	$(BIN)/python -m tools.coverage .cache/coverage.json
 
-# How many small changes of the statistics and of the decision their unit tests find; half an hour on
-# two cores. What was not changed since is not run again; `mutmut show NAME` shows a survivor.
+# How many small changes of the statistics and of the decision their unit tests find; an hour on two
+# cores. What was not changed since is not run again; `mutmut show NAME` shows a survivor.
 mutants: export OPENBLAS_NUM_THREADS = 1
 mutants: $(READY)
 	nice $(BIN)/mutmut run
