@@ -130,51 +130,12 @@ class FitFacts(Value):
     """What Keras is to compute with, if the script or the environment says it."""
 
 
-class ModelFacts(Value):
-    """Read off a compiled model, and found by training it for a step or two."""
+class WorkloadFacts(Value):
+    """Found once, in a process of its own, by calling each factory and reading a few examples."""
 
-    model_takes: tuple[str, ...] = ()
-    """Parameters that the model factory declares."""
-    weights: int = 0
-    """Numbers that the model holds (all weights)."""
-    gradient_bytes: int = 0
-    """Bytes of one full set of gradients, which an all-reduce has to move."""
-    dense_gradient_bytes: int = 0
-    """Those of them that every step moves in full. An embedding's gradient holds only the rows
-    that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
-    operations: int = 0
-    """Operations in the graph of the model's forward pass, after which tracing and compiling its
-    step takes time; 0 where it cannot be called by itself."""
-    accumulated_steps: int = 1
-    """Steps whose gradients make one update."""
-    built_in_batch: int | None = None
-    """The size of batches with whose half the model cannot be trained, because it is built into it;
-    None where any will do."""
-    summed_loss: bool = False
-    """Whether the loss is a sum over the batch, or one divided by a constant: with twice as many
-    examples its gradients are twice as large."""
-    carried_state: str = ""
-    """The layer that says that it carries state from one batch to the next, such as a recurrent one
-    with `stateful`; empty where none does."""
-    eager: bool = False
-    """Whether the user asks for eager execution, of the model or of every `tf.function`."""
-    jit_compile: bool = False
-    """Whether the step is compiled with XLA as the user has it; on GPUs Keras does so by itself."""
-    uncompilable: str = ""
-    """Why a model that runs eagerly cannot be compiled; empty where it can."""
-    own_train_function: bool = False
-    """Whether the model makes its `train_function` by itself, which only `Model.fit` calls."""
-    only_steps: bool = False
-    """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
-    optimizer: str = ""
-    """The classes of those that make a step, which need not be that of `compile`."""
-    loss: str = ""
-    """That of `compile`; empty where a step does without it."""
+    model_config = ConfigDict(extra="ignore")  # As above.
 
-
-class DataFacts(Value):
-    """Found by reading the dataset alone, as far as the time let it come."""
-
+    # Of the data: found by reading the dataset alone, as far as the time let it come.
     dataset_takes: tuple[str, ...] = ()
     """Parameters that the dataset factory declares."""
     returned: Returned = Returned()
@@ -219,12 +180,46 @@ class DataFacts(Value):
     """Names of numbers here that another inspection may find otherwise: the time for counting
     ended first, or two passes differ."""
 
+    # Of the model: read off a compiled one, and found by training it for a step or two.
+    model_takes: tuple[str, ...] = ()
+    """Parameters that the model factory declares."""
+    weights: int = 0
+    """Numbers that the model holds (all weights)."""
+    gradient_bytes: int = 0
+    """Bytes of one full set of gradients, which an all-reduce has to move."""
+    dense_gradient_bytes: int = 0
+    """Those of them that every step moves in full. An embedding's gradient holds only the rows
+    that a batch has used, so it is gathered instead; an optimizer that accumulates moves none."""
+    operations: int = 0
+    """Operations in the graph of the model's forward pass, after which tracing and compiling its
+    step takes time; 0 where it cannot be called by itself."""
+    accumulated_steps: int = 1
+    """Steps whose gradients make one update."""
+    built_in_batch: int | None = None
+    """The size of batches with whose half the model cannot be trained, because it is built into it;
+    None where any will do."""
+    summed_loss: bool = False
+    """Whether the loss is a sum over the batch, or one divided by a constant: with twice as many
+    examples its gradients are twice as large."""
+    carried_state: str = ""
+    """The layer that says that it carries state from one batch to the next, such as a recurrent one
+    with `stateful`; empty where none does."""
+    eager: bool = False
+    """Whether the user asks for eager execution, of the model or of every `tf.function`."""
+    jit_compile: bool = False
+    """Whether the step is compiled with XLA as the user has it; on GPUs Keras does so by itself."""
+    uncompilable: str = ""
+    """Why a model that runs eagerly cannot be compiled; empty where it can."""
+    own_train_function: bool = False
+    """Whether the model makes its `train_function` by itself, which only `Model.fit` calls."""
+    only_steps: bool = False
+    """Whether the model has no `call`: only its `train_step` knows what to do with a batch."""
+    optimizer: str = ""
+    """The classes of those that make a step, which need not be that of `compile`."""
+    loss: str = ""
+    """That of `compile`; empty where a step does without it."""
 
-class WorkloadFacts(ModelFacts, DataFacts):
-    """Found once, in a process of its own, by calling each factory and reading a few examples."""
-
-    model_config = ConfigDict(extra="ignore")  # As above.
-
+    # Of the user's code and of the call of a script.
     calling_seconds: float = 0.0
     """That the user's code takes in each process, until model and data are there."""
     first_step_seconds: float | None = None
@@ -330,7 +325,14 @@ def own_batch(facts: WorkloadFacts, asked: int | None = None) -> OwnBatch:
     if asked:
         return OwnBatch(asked, BatchSource.OPTION)
     usual = facts.usual_batch or Configuration().per_replica_batch
-    return OwnBatch(min(usual, facts.examples or usual), _source(facts))
+    if facts.usual_batch is None:
+        source = BatchSource.KERAS
+    elif facts.fit:
+        source = BatchSource.FIT
+    else:
+        batches = facts.returned.unbatched or facts.returned.by_python
+        source = BatchSource.DATASET if batches else BatchSource.FACTORY
+    return OwnBatch(min(usual, facts.examples or usual), source)
 
 
 def own_settings(facts: WorkloadFacts, asked: int | None = None) -> Configuration:
@@ -338,12 +340,3 @@ def own_settings(facts: WorkloadFacts, asked: int | None = None) -> Configuratio
     batch = own_batch(facts, asked).size
     own = {"per_replica_batch": batch, "run_eagerly": facts.eager, "xla": facts.jit_compile}
     return Configuration().taking(own)
-
-
-def _source(facts: WorkloadFacts) -> BatchSource:
-    if facts.usual_batch is None:
-        return BatchSource.KERAS
-    if facts.fit:
-        return BatchSource.FIT
-    batches = facts.returned.unbatched or facts.returned.by_python
-    return BatchSource.DATASET if batches else BatchSource.FACTORY

@@ -137,20 +137,17 @@ class _Collector:
 def _surroundings(thing: Any) -> dict[str, Any]:
     """Return what the free names in a function or class stand for."""
     if isinstance(thing, FunctionType):
-        return {**thing.__globals__, **_closure(thing)}
+        names = dict(thing.__globals__)
+        cells = zip(thing.__code__.co_freevars, thing.__closure__ or (), strict=True)
+        for name, cell in cells:
+            with suppress(ValueError):  # not assigned yet
+                names[name] = cell.cell_contents
+        return names
     names = dict(vars(sys.modules[thing.__module__]))
     for each in vars(thing).values():
         if isinstance(each, FunctionType):
             names |= _surroundings(each)
     return names
-
-
-def _closure(function: FunctionType) -> dict[str, Any]:
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # not assigned yet
-            found[name] = cell.cell_contents
-    return found
 
 
 def _imports_in(tree: ast.Module, name: str, value: Any) -> tuple[str, ...]:
