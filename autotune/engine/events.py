@@ -117,14 +117,10 @@ def trace(exc: BaseException) -> str:
 
 def last_lines(text: str, count: int = LINES) -> str:
     """Return the last lines that hold anything for people who do not know this package."""
-    lines = [line[:_LONGEST_LINE] for line in text.splitlines() if _is_informative(line)]
-    return "\n".join(lines[-count:])
-
-
-def _is_informative(line: str) -> bool:
-    """Whether a line of an output is worth reading; of ours are the outer frames of a stack."""
-    ours = line.startswith((f'  File "{_OURS}', '  File "<string>"', "Extension modules:"))
-    return bool(line.strip()) and not ours
+    # The outer frames of a stack are ours.
+    ours = (f'  File "{_OURS}', '  File "<string>"', "Extension modules:")
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith(ours)]
+    return "\n".join(line[:_LONGEST_LINE] for line in lines[-count:])
 
 
 def _place(exc: BaseException) -> str:
@@ -135,12 +131,8 @@ def _place(exc: BaseException) -> str:
     if isinstance(exc, SyntaxError) and exc.filename:
         return f"{os.path.basename(exc.filename)} line {exc.lineno}"  # noqa: PTH119 - may be no path
     for frame in reversed(traceback.extract_tb(exc.__traceback__)):
-        if _is_users(frame.filename):
-            return f"{os.path.basename(frame.filename)} line {frame.lineno}"  # noqa: PTH119 - as above
+        file = frame.filename
+        installed = file.startswith("<") or any(mark in file for mark in _INSTALLED)
+        if not installed and not os.path.abspath(file).startswith(_LIBRARIES):  # noqa: PTH100 - may be no path
+            return f"{os.path.basename(file)} line {frame.lineno}"  # noqa: PTH119 - as above
     return ""
-
-
-def _is_users(file: str) -> bool:
-    if file.startswith("<") or any(mark in file for mark in _INSTALLED):
-        return False
-    return not os.path.abspath(file).startswith(_LIBRARIES)  # noqa: PTH100 - may be no path

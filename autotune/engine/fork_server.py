@@ -94,7 +94,8 @@ class ForkServer:
             process.enter(order, server)
 
     def _report_exits(self) -> None:
-        for pid in [pid for pid in self._children if _has_exited(pid)]:
+        how = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        for pid in [pid for pid in self._children if os.waitid(os.P_PID, pid, how)]:
             # The group first: while its leader is not reaped, its number cannot be another's.
             _kill_group(pid)
             status = os.waitpid(pid, 0)[1]
@@ -161,11 +162,6 @@ def too_old(versions: Mapping[str, str]) -> str:
         if tuple(map(int, version.split(".")[:2])) < OLDEST[name]:
             return f"{name} {version}"
     return ""
-
-
-def _has_exited(pid: int) -> bool:
-    """Whether a child has ended; it is not reaped."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _kill_group(pid: int) -> None:

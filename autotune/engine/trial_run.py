@@ -112,7 +112,11 @@ class TrialRun:
         if cause := root_cause(self._troubles.values(), now):
             return cause
         if overdue := self._watchdog.overdue(now):
-            return Ending(Outcome.HUNG, overdue, self._stacks())
+            members = range(min(len(self._roles), _MOST_STACKS))
+            words = (self._group.last_words(each, stack=True) for each in members)
+            stacks = (f"{self._name(i)}: {text}" for i, text in enumerate(words))
+            detail = "\n".join(each.removeprefix(": ") for each in stacks)
+            return Ending(Outcome.HUNG, overdue, detail)
         used = self._group.memory()
         if used.exceeded:
             reason = PlainReason(kind=ReasonKind.MEMORY_EXCEEDED, used=used.peak, limit=used.limit)
@@ -148,11 +152,6 @@ class TrialRun:
         else:
             ending = Ending(Outcome.CRASHED, reason, self._group.last_words(member))
         return Trouble(at=time.monotonic(), ending=ending)
-
-    def _stacks(self) -> str:
-        members = range(min(len(self._roles), _MOST_STACKS))
-        stacks = (f"{self._name(m)}: {self._group.last_words(m, stack=True)}" for m in members)
-        return "\n".join(each.removeprefix(": ") for each in stacks)
 
     def _result(self, ending: Ending) -> RunResult:
         """Return the run: what its first process reported, and what was seen from outside."""

@@ -74,13 +74,10 @@ def _modules(folder: Path) -> Iterator[Path]:
     for entry in sorted(folder.iterdir()):
         if entry.suffix in (".py", ".ipynb") and entry.is_file():
             yield entry
-        elif entry.is_dir() and not entry.is_symlink() and _is_code(entry):
-            yield from _modules(entry)
-
-
-def _is_code(folder: Path) -> bool:
-    hidden = folder.name.startswith(".") or folder.name in _FOREIGN
-    return not hidden and not (folder / "pyvenv.cfg").exists()
+        elif entry.is_dir() and not entry.is_symlink():
+            foreign = entry.name.startswith(".") or entry.name in _FOREIGN
+            if not foreign and not (entry / "pyvenv.cfg").exists():
+                yield from _modules(entry)
 
 
 def _holds(path: Path, content: bytes) -> bool:

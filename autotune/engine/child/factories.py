@@ -105,19 +105,15 @@ def load(name: str, module: str, root: str | None) -> Call:
     if root is not None:
         sys.path.insert(0, os.path.abspath(root))  # noqa: PTH100 - the path holds text
         importlib.invalidate_caches()
-    loaded = _import(module)
-    if root is not None:
-        _check_origin(loaded, module, Path(root))
-    return _resolve(loaded, name)
-
-
-def _import(module: str) -> ModuleType:
     try:
-        return importlib.import_module(module)
+        found = importlib.import_module(module)
     except BaseException as exc:
         raise FactoryNotFound(
             f"{module} cannot be imported: {SAID}.", _next_step(exc, module)
         ) from exc
+    if root is not None:
+        _check_origin(found, module, Path(root))
+    return _resolve(found, name)
 
 
 def _next_step(exc: BaseException, module: str) -> str:

@@ -31,7 +31,7 @@ from autotune.engine.child.dataset_passes import (
     runs_python,
 )
 from autotune.engine.child.factories import BATCH, Taken, called, check_sizes, loaded, taken_from
-from autotune.engine.child.inspected import Handed, InspectedDataset, InspectedModel, offered
+from autotune.engine.child.inspected import InspectedDataset, InspectedModel, cacheable, offered
 from autotune.engine.child.member import Member, execute
 from autotune.engine.child.scratch import MayNotChange
 from autotune.engine.child.script import (
@@ -84,7 +84,7 @@ def _as_json(complaint: WorkloadError) -> dict[str, Any]:
 
 def _facts(member: Member) -> dict[str, Any]:
     request, begun, generators = member.request, time.monotonic(), OpenGenerators()
-    own, handed = request["offered"], Handed()
+    own, handed = request["offered"], list[Any]()
     member.announce(Step.IMPORTING)
     with generators.watching():
         dataset_fn = loaded("dataset", member)
@@ -121,7 +121,7 @@ def _facts(member: Member) -> dict[str, Any]:
         "batch_callbacks": batch_callbacks(callbacks),
         **model.facts(),
         **_passing(data.facts(patience), generators),
-        "handed": handed.facts(patience) if "cache" in dataset_fn.values else (),
+        "handed": cacheable(handed, patience) if "cache" in dataset_fn.values else (),
     }
 
 

@@ -47,23 +47,14 @@ MOST_SHARDS = 16
 """Workers that are tried."""
 
 
-class Handed:
-    """Stands for the parameter `cache` of a dataset factory, and takes note of what it is given."""
-
-    def __init__(self) -> None:
-        self._datasets: list[Any] = []
-
-    def __call__(self, dataset: Any) -> Any:
-        self._datasets.append(dataset)
-        return dataset
-
-    def facts(self, patience: float) -> list[dict[str, Any]]:
-        if not all(isinstance(each, tf.data.Dataset) for each in self._datasets or [None]):
-            raise FactoryFailed(
-                "dataset_fn declares `cache`, but does not apply it to a dataset.",
-                "Write `dataset = cache(dataset)` before what is random, or rename the parameter.",
-            )
-        return [_cacheable(each, patience) for each in self._datasets]
+def cacheable(handed: Sequence[Any], patience: float) -> list[dict[str, Any]]:
+    """Return the facts of the datasets that a factory has handed to its parameter `cache`."""
+    if not all(isinstance(each, tf.data.Dataset) for each in handed or [None]):
+        raise FactoryFailed(
+            "dataset_fn declares `cache`, but does not apply it to a dataset.",
+            "Write `dataset = cache(dataset)` before what is random, or rename the parameter.",
+        )
+    return [_cacheable(each, patience) for each in handed]
 
 
 def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
@@ -79,10 +70,18 @@ def _cacheable(dataset: Any, patience: float) -> dict[str, Any]:
     }
 
 
-def offered(handed: Handed) -> dict[str, Any]:
-    """Return what a dataset factory gets if it declares it."""
+def offered(handed: list[Any]) -> dict[str, Any]:
+    """Return the values of parameters that a dataset factory may declare.
+
+    Its `cache` changes nothing, and appends each dataset to `handed`.
+    """
+
+    def cache(dataset: Any) -> Any:
+        handed.append(dataset)
+        return dataset
+
     return {
-        "cache": handed,
+        "cache": cache,
         "input_context": tf.distribute.InputContext(
             num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1
         ),
@@ -406,11 +405,14 @@ class InspectedModel:
             return 0
 
     def facts(self) -> dict[str, Any]:
-        trainable, accumulated = self.model.trainable_weights, _accumulated_steps(self.model)
+        own = optimizers_of(self.model)
+        inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
+        steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))
+        accumulated = max(filter(None, steps), default=1)
         stateful = (e for e in private.layers_of(self.model) if getattr(e, "stateful", False))
         return {
             "weights": sum(int(np.prod(each.shape)) for each in self.model.weights),
-            "gradient_bytes": sum(_weight_bytes(each) for each in trainable),
+            "gradient_bytes": sum(map(_weight_bytes, self.model.trainable_weights)),
             # With accumulation only every so many steps exchange anything.
             "dense_gradient_bytes": 0 if accumulated > 1 else sum(self._dense.values()),
             "accumulated_steps": accumulated,
@@ -471,10 +473,3 @@ def _rows_of(batch: Any) -> int | None:
         return None
     sizes = {int(each.shape[0]) for each in parts}
     return sizes.pop() if len(sizes) == 1 else None
-
-
-def _accumulated_steps(model: Any) -> int:
-    own = optimizers_of(model)
-    inner = [each.inner_optimizer for each in own if hasattr(each, "inner_optimizer")]
-    steps = (getattr(each, "gradient_accumulation_steps", None) for each in (*own, *inner))
-    return max((each for each in steps if each), default=1)

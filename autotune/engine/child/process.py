@@ -47,16 +47,11 @@ def enter(order: Mapping[str, Any], server: int) -> NoReturn:
         code = EXIT_CODE if is_of_a_folder(exc) else code
         traceback.print_exc()
     finally:
-        _leave(code)
-
-
-def _leave(code: int) -> NoReturn:
-    """End the process without the exit handlers of libraries, some of which crash."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    finally:
-        os._exit(code)
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        finally:
+            os._exit(code)  # Without the exit handlers of libraries, some of which crash.
 
 
 def _redirect(output: Path) -> None:

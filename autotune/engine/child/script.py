@@ -243,7 +243,9 @@ class _Run:
 
         def train_and_leave(call: Any) -> None:
             nonlocal reached
-            if self._program.script.fit is None and self._is_before():
+            # Whether its line comes before the one that is meant by its number.
+            before = self._line() in self._reached or len(self._reached) < self._number - 1
+            if self._program.script.fit is None and before:
                 self._make_one_step(call)
                 return
             train(call)
@@ -284,22 +286,20 @@ class _Run:
         """
         own = call.all_callbacks(validates=False)
         kept = [each for each in own if _stays_in(self._folder, each)]
-        given = {**vars(call), "callbacks": [*kept, _FirstCall(made)]}
-        if call.validation_data is not None or call.validation_split:
-            given["validation_freq"] = 1
-        self.in_fit = True
-        try:
-            return _KERAS_FIT(given.pop("model"), **given)
-        finally:
-            self.in_fit = False
+        validates = call.validation_data is not None or call.validation_split
+        changed = {"validation_freq": 1} if validates else {}
+        return self._keras_fit(call, callbacks=[*kept, _FirstCall(made)], **changed)
 
     def later_calls(self, call: Any, callback: Any) -> None:
         """Have Keras's `fit` go on for an epoch with one callback alone, which may end it."""
-        given = {**vars(call), "callbacks": [callback], "verbose": 0, "validation_freq": 1}
-        given["epochs"] = given["initial_epoch"] + 1
+        until = call.initial_epoch + 1
+        self._keras_fit(call, callbacks=[callback], verbose=0, validation_freq=1, epochs=until)
+
+    def _keras_fit(self, call: Any, **changed: Any) -> Any:
+        given = {**vars(call), **changed}
         self.in_fit = True
         try:
-            _KERAS_FIT(given.pop("model"), **given)
+            return _KERAS_FIT(given.pop("model"), **given)
         finally:
             self.in_fit = False
 
@@ -367,10 +367,6 @@ class _Run:
         bodies = [range(e.body[0].lineno, (e.body[-1].end_lineno or 0) + 1) for e in loops]
         lines = self._program.script.lines_of(sys._getframe())  # noqa: SLF001 - as above
         return min((each for each in lines if any(each in body for body in bodies)), default=None)
-
-    def _is_before(self) -> bool:
-        """Whether the call under way is of a line before the one that is meant by its number."""
-        return self._line() in self._reached or len(self._reached) < self._number - 1
 
     def _other_fit(self, *arguments: Any, **options: Any) -> Any:
         return self._make_one_step(self._call_of(*arguments, **options))

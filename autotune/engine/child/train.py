@@ -187,30 +187,18 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         with self._lock:
             self._total += steps
             self._steps += steps
-            if self._total == steps:
-                self._end_of_first_call(logs)
-            elif time.monotonic() - self._since >= SHORTEST_WINDOW:
-                self._end_of_window(logs)
-
-    def _end_of_first_call(self, logs: Mapping[str, Any] | None) -> None:
-        self._wait_for_device(logs)
-        now = time.monotonic()
-        self._report.write(events.FIRST_STEP, steps=self._steps, seconds=now - self._since)
-        self._callbacks()  # What they took of the first call is no part of a window.
-        self._begin_window(now)
-
-    def _end_of_window(self, logs: Mapping[str, Any] | None) -> None:
-        self._wait_for_device(logs)
-        now = time.monotonic()
-        more: dict[str, object] = {"ends": self._ends} if self._ends else {}
-        if callbacks := self._callbacks():
-            more["callbacks"] = callbacks
-        self._report.write(events.WINDOW, steps=self._steps, seconds=now - self._since, **more)
-        self._begin_window(now)
-
-    def _begin_window(self, now: float) -> None:
-        self._since = now
-        self._steps = self._ends = 0
+            is_first = self._total == steps
+            if not is_first and time.monotonic() - self._since < SHORTEST_WINDOW:
+                return
+            self._wait_for_device(logs)
+            now = time.monotonic()
+            # What callbacks took of the first call is no part of a window.
+            more = {"ends": self._ends, "callbacks": self._callbacks()}
+            fields = {} if is_first else {name: each for name, each in more.items() if each}
+            event, seconds = events.FIRST_STEP if is_first else events.WINDOW, now - self._since
+            self._report.write(event, steps=self._steps, seconds=seconds, **fields)
+            self._since = now
+            self._steps = self._ends = 0
 
     def _wait_for_device(self, logs: Mapping[str, Any] | None) -> None:
         """Read a number that the batch has computed, and see whether it is one."""
