@@ -297,10 +297,6 @@ def _ended_at_last(tuner: Tuner, lease: Lease) -> Iterator[None]:
         tuner.close()
 
 
-if __name__ == "__main__":
-    main()
-
-
 def at_most_every(
     seconds: float, do: Callable[[], None], clock: Callable[[], float] = time.monotonic
 ) -> Callable[[], None]:
@@ -398,3 +394,7 @@ class _MeasuredOn(Exception):
 
 def _give_up(why: object) -> None:
     raise _MeasuredOn(str(why))
+
+
+if __name__ == "__main__":
+    main()
