@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
@@ -46,11 +46,6 @@ class Limits(Value):
     """Of all files, unpacked."""
 
 
-class Contents(NamedTuple):
-    files: int
-    bytes: int
-
-
 class _Entry(NamedTuple):
     name: str
     size: int = 0
@@ -60,8 +55,8 @@ class _Entry(NamedTuple):
     """None of a folder, and of what is neither."""
 
 
-def read(archive: Path, limits: Limits, into: Path | None = None) -> Contents:
-    """Return what an archive holds, once all of it was read; unpack it into an empty folder.
+def read(archive: Path, limits: Limits, into: Path | None = None) -> tuple[int, int]:
+    """Return an archive's number of files and their bytes; unpack it into an empty folder.
 
     Raises:
         BadArchive: It is damaged, or holds what may not be unpacked.
@@ -85,19 +80,15 @@ def read(archive: Path, limits: Limits, into: Path | None = None) -> Contents:
                 total += each.size
                 _check(len(seen), total, limits)
                 _copy(each, into and into / path)
-    except _DAMAGED as exc:
-        raise _damaged(exc) from exc
-    except OSError as exc:
-        if exc.errno == errno.EINVAL:  # It sought before the archive's start.
-            raise _damaged(exc) from exc
-        raise
+    except (*_DAMAGED, OSError) as exc:
+        # An archive that leads before its own start has an invalid argument (EINVAL).
+        if not isinstance(exc, _DAMAGED) and getattr(exc, "errno", None) != errno.EINVAL:
+            raise
+        why = f"The archive cannot be read ({type(exc).__name__})."
+        raise BadArchive(why, "Pack it again.") from exc
     if not seen:
         raise BadArchive("The archive holds no file.", "Pack the folder of the program.")
-    return Contents(len(seen), total)
-
-
-def _damaged(error: Exception) -> BadArchive:
-    return BadArchive(f"The archive cannot be read ({type(error).__name__}).", "Pack it again.")
+    return len(seen), total
 
 
 def _twice(path: PurePosixPath) -> BadArchive:
@@ -138,21 +129,18 @@ def _path(entry: _Entry) -> PurePosixPath:
 def _copy(entry: _Entry, target: Path | None) -> None:
     """Read a file to its end, and write it where that is wanted; its size is as declared."""
     left, content = entry.size, entry.content or io.BytesIO()
-    written: IO[bytes] | None = None
-    if target is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        written = target.open("xb")
-        target.chmod(0o700 if entry.executable else 0o600)
-    try:
+    with ExitStack() as opened:
+        written = None
+        if target is not None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            written = opened.enter_context(target.open("xb"))
+            target.chmod(0o700 if entry.executable else 0o600)
         while chunk := content.read(CHUNK):
             left -= len(chunk)
             if left < 0:
                 break
             if written:
                 written.write(chunk)
-    finally:
-        if written:
-            written.close()
     if left:
         raise BadArchive(f"{entry.name!r} is not as long as declared.", "Pack it again.")
 

@@ -81,31 +81,23 @@ def refusal() -> str | None:
 
 
 def _separate() -> None:
+    """Give this process a network of its own, and bring its loopback up."""
     try:
         _unshare(_NEW_NETWORK)
     except PermissionError:
-        # Whoever may not make one may still do so within a user namespace of their own.
+        # An ordinary user may make one within a user namespace, and stays the same user there.
         user, group = os.geteuid(), os.getegid()
         _unshare(_NEW_USER | _NEW_NETWORK)
-        _stay(user, group)
-    _raise_loopback()
+        Path("/proc/self/setgroups").write_bytes(b"deny")
+        Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
+        Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        given = fcntl.ioctl(any_socket, _GET_FLAGS, _INTERFACE.pack(b"lo", 0))
+        name, flags = _INTERFACE.unpack(given)
+        fcntl.ioctl(any_socket, _SET_FLAGS, _INTERFACE.pack(name, flags | _UP))
 
 
 def _unshare(what: int) -> None:
     if ctypes.CDLL(None, use_errno=True).unshare(what):
         code = ctypes.get_errno()
         raise OSError(code, os.strerror(code))
-
-
-def _stay(user: int, group: int) -> None:
-    """Be the same user within a user namespace as outside."""
-    Path("/proc/self/setgroups").write_bytes(b"deny")
-    Path("/proc/self/uid_map").write_bytes(b"%d %d 1" % (user, user))
-    Path("/proc/self/gid_map").write_bytes(b"%d %d 1" % (group, group))
-
-
-def _raise_loopback() -> None:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
-        given = fcntl.ioctl(any_socket, _GET_FLAGS, _INTERFACE.pack(b"lo", 0))
-        name, flags = _INTERFACE.unpack(given)
-        fcntl.ioctl(any_socket, _SET_FLAGS, _INTERFACE.pack(name, flags | _UP))

@@ -8,17 +8,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from enum import StrEnum
 from types import MappingProxyType
+from typing import Literal
 
 logger = logging.getLogger("autotune.service")
 Field = str | float | None
+LogStyle = Literal["text", "json"]
 _known: ContextVar[Mapping[str, str]] = ContextVar("known", default=MappingProxyType({}))
-
-
-class LogStyle(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 @contextmanager
@@ -48,7 +44,7 @@ class _Json(logging.Formatter):
 def write_log(style: LogStyle) -> None:
     handler = logging.StreamHandler()
     plain = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
-    handler.setFormatter(_Json() if style is LogStyle.JSON else plain)
+    handler.setFormatter(_Json() if style == "json" else plain)
     logging.basicConfig(level=logging.INFO, handlers=[handler])
 
 

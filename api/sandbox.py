@@ -13,10 +13,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 
@@ -36,16 +35,6 @@ _PARTS = ("autotune", "autotune.api", "autotune.search_spaces")
 _GPUS = ("nvidia*", "dri", "kfd")
 _SECONDS = 20.0
 _TRIED = "import json, sys; sys.path[:] = json.loads(sys.argv.pop()); import autotune.api.isolation"
-
-
-class Use(NamedTuple):
-    """What the processes of a sandbox take."""
-
-    memory: int
-    """Bytes, what they share counted once."""
-    processes: int
-    disk: int
-    """Bytes that they have written."""
 
 
 def refusal(settings: Settings) -> str | None:
@@ -83,8 +72,11 @@ def variables(more: dict[str, str]) -> dict[str, str]:
     return {**passed, "HOME": HOME, "TMPDIR": HOME, "USER": "job", "LOGNAME": "job", **more}
 
 
-def use_of(process: psutil.Process, written: Sequence[Path]) -> Use:
-    """Return what a sandbox takes, by its first process."""
+def use_of(process: psutil.Process, written: Path) -> tuple[int, int, int]:
+    """Return the bytes of memory, the processes and the written bytes of a sandbox.
+
+    `process` is its first one. Memory that its processes share is counted once.
+    """
     memory = count = 0
     for each in process.children(recursive=True):
         try:
@@ -92,7 +84,7 @@ def use_of(process: psutil.Process, written: Sequence[Path]) -> Use:
         except psutil.Error:
             continue
         count += 1
-    return Use(memory, count, sum(map(_size, written)))
+    return memory, count, _size(written)
 
 
 def _size(folder: Path) -> int:
@@ -140,7 +132,8 @@ def _python(settings: Settings) -> Iterator[Path]:
     """Yield where Python, its packages and autotune lie; a working folder is none of these."""
     seen = set[Path]()
     apart = {Path.cwd(), settings.root.absolute()}
-    own = [Path(p) for each in _PARTS for p in _places(each)]
+    parts = filter(None, map(find_spec, _PARTS))
+    own = [Path(p) for each in parts for p in each.submodule_search_locations or ()]
     prefixes = map(Path, (sys.base_prefix, sys.prefix, sys.base_exec_prefix, sys.exec_prefix))
     given = (*prefixes, *(Path(p).absolute() for p in sys.path), *own)
     # A link to what lies elsewhere is of no use without that.
@@ -149,11 +142,6 @@ def _python(settings: Settings) -> Iterator[Path]:
         if each.is_dir() and not around and each not in apart:
             seen.add(each)
             yield each
-
-
-def _places(package: str) -> Iterable[str]:
-    found = find_spec(package)
-    return (found and found.submodule_search_locations) or ()
 
 
 def _masks(settings: Settings, read: Iterable[Path]) -> Iterator[str]:

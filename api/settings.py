@@ -163,7 +163,7 @@ class Settings(BaseSettings):
     workloads: dict[str, Declared] = Field(default_factory=dict)
     file: Path | None = None
     """The settings file itself; set by the variable that names it, or on the command line."""
-    log: LogStyle = LogStyle.TEXT
+    log: LogStyle = "text"
     """How API and workers write their logs: as text, or as a line of JSON each."""
 
     @classmethod
@@ -184,6 +184,11 @@ class Settings(BaseSettings):
         """What the operator wants of a search's network, as far as the engine allows it."""
         elsewhere = "://" in self.engine or self.engine == "ray"
         return Isolation.OFF if elsewhere and self.isolation is Isolation.AUTO else self.isolation
+
+    @property
+    def jobs(self) -> Path:
+        """Folder with one of each job, within the data folder."""
+        return self.data / "jobs"
 
     @property
     def database_url(self) -> str:

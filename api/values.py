@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, TypeAdapter
 
@@ -127,13 +127,3 @@ class JobOutcome(Value):
     reason: str | None = None
     recommendation: str | None = None
     code_changed: bool = False
-
-
-def answer_of(result: Result) -> dict[str, Any]:
-    """Return what a job keeps of its result's answer, by its fields."""
-    gain = result.gain_over_yours
-    return {
-        "verdict": result.verdict,
-        "gain_over_yours": gain and gain.value,
-        "summary": result.summary,
-    }

@@ -52,7 +52,10 @@ class Registered:
             meant = hint(unknown[0], self.parameters.model_fields)
             raise InvalidParameter(f"The workload has no parameter {unknown[0]!r}.", meant)
         try:
-            checked = self._checked(given)
+            # From Python values a strict model takes no text for a choice, a path or a date; from
+            # JSON it does, and stays as strict about numbers.
+            text = json.dumps(dict(given))
+            checked = self.parameters.model_validate_json(text, strict=True)
         except ValidationError as exc:
             why = f"Parameter {first_mistake(exc)}."
             raise InvalidParameter(why, "See the workload's parameters.") from exc
@@ -84,14 +87,6 @@ class Registered:
         else:
             texts = [_factory(each, root).identity for each in (self.model, self.dataset)]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:12]
-
-    def _checked(self, given: Params) -> BaseModel:
-        """Return the parameters as the workload's model takes them from JSON.
-
-        From Python values a strict model takes no text for a choice, a path or a date; from JSON
-        it does, because JSON has nothing else, and stays as strict about numbers.
-        """
-        return self.parameters.model_validate_json(json.dumps(dict(given)), strict=True)
 
 
 def _factory(text: str, root: Path) -> Factory:

@@ -181,7 +181,7 @@ class _Server(uvicorn.Server):
         self._ready = ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        asyncio.get_running_loop().set_exception_handler(_Complaints())
+        asyncio.get_running_loop().set_exception_handler(_complaints())
         await super().startup(sockets)
         if self.started:
             self._ready()
@@ -196,18 +196,18 @@ class _Server(uvicorn.Server):
         self._captured_signals.clear()
 
 
-class _Complaints:
-    """Logs errors of the event loop in a line each, one like the last one once a minute."""
+def _complaints() -> Callable[[asyncio.AbstractEventLoop, dict[str, Any]], None]:
+    """Return what logs errors of the event loop, a line each, and equal ones once a minute."""
+    due = dict[str, float]()
 
-    def __init__(self) -> None:
-        self._due: dict[str, float] = {}
-
-    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         what = str(context.get("message", "An error of the event loop."))
         now, error = loop.time(), repr(context.get("exception"))
-        if now >= self._due.get(what, now):
-            self._due[what] = now + 60.0
+        if now >= due.get(what, now):
+            due[what] = now + 60.0
             log("The server complains.", logging.ERROR, what=what, error=error)
+
+    return complain
 
 
 def listening(host: str, port: int) -> socket.socket:

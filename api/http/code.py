@@ -76,10 +76,8 @@ def get_code(digest: Digest, key: Uploader, here: Here) -> CodeAnswer:
 
 def _keep(here: Service, project: str, digest: str, archive: File) -> bool:
     settings = here.settings
-    found = archives.read(archive, settings.code.limits)
-    is_new = code.keep(
-        here.database, project, digest, archive.read_bytes(), found, settings.quotas.code
-    )
+    held, most = archives.read(archive, settings.code.limits), settings.quotas.code
+    is_new = code.keep(here.database, project, digest, archive.read_bytes(), held, most)
     if is_new:
         note("upload code", digest[:12], project=project)
     return is_new

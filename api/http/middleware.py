@@ -55,10 +55,12 @@ class Envelope:
         if scope["method"] == "HEAD":  # The server leaves the body out.
             scope = {**scope, "method": "GET"}
         answer, began = _Answer(send), time.monotonic()
-        lengths = {name for name, _ in scope["headers"]} & _LENGTHS
+        ask = self._app
+        if {name for name, _ in scope["headers"]} >= _LENGTHS:
+            # A proxy may have believed the other one of the two lengths.
+            ask = response_to(HTTPException(400, headers={"Connection": "close"}))
         with about(request=correlation_id.get() or "", client=client_of(scope)):
             try:
-                ask = _refuse_lengths if lengths == _LENGTHS else self._app
                 await ask(scope, receive, answer.send)
                 if answer.bare:
                     await response_to(answer.bare)(scope, receive, answer.send)
@@ -69,12 +71,6 @@ class Envelope:
             finally:
                 _note(scope, answer.status, time.monotonic() - began)
         return None
-
-
-async def _refuse_lengths(scope: Scope, receive: Receive, send: Send) -> None:
-    """Refuse a body of two lengths: a proxy may have believed the other one."""
-    refused = response_to(HTTPException(400, headers={"Connection": "close"}))
-    await refused(scope, receive, send)
 
 
 class BodyLimit:

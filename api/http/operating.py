@@ -9,7 +9,6 @@ from starlette.responses import Response
 from autotune.api.http.access import Reader
 from autotune.api.http.service import MEDIA_TYPE, Here
 from autotune.api.http.tunings import text_answer
-from autotune.api.workloads import Registered
 from autotune.base import Described
 from autotune.wire.jobs import WorkersAnswer
 
@@ -23,11 +22,6 @@ class WorkloadAnswer(Described):
     description: str
     parameters: dict[str, JsonValue]
     """A JSON Schema of `params`."""
-
-    @classmethod
-    def of(cls, name: str, workload: Registered) -> WorkloadAnswer:
-        schema = workload.parameters.model_json_schema()
-        return cls(name=name, description=workload.description, parameters=schema)
 
 
 class WorkloadsAnswer(Described):
@@ -45,8 +39,15 @@ class HealthAnswer(Described):
 @router.get("/v1/workloads")
 async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
     """List the registered workloads and their parameters."""
-    found = sorted(here.registry.items())
-    return WorkloadsAnswer(workloads=tuple(WorkloadAnswer.of(*each) for each in found))
+    answers = (
+        WorkloadAnswer(
+            name=name,
+            description=workload.description,
+            parameters=workload.parameters.model_json_schema(),
+        )
+        for name, workload in sorted(here.registry.items())
+    )
+    return WorkloadsAnswer(workloads=tuple(answers))
 
 
 @router.get("/v1/workers")

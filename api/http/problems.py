@@ -185,7 +185,12 @@ def _printable(text: str) -> str:
 def _note(error: Exception, what: Problem, route: str) -> None:
     """Log what is behind an error of the service's own; callers learn nothing of it."""
     *_, root = causes(error)
-    place = {} if isinstance(error, ServiceError) else {"where": _where(error)}
+    steps = [
+        f"{frame.f_globals['__name__']}:{line}"
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__")).startswith("autotune.")
+    ]
+    where = None if isinstance(error, ServiceError) else (steps or ["none"])[-1]
     log(
         "A request failed.",
         logging.ERROR if what.status == 500 else logging.WARNING,
@@ -193,7 +198,7 @@ def _note(error: Exception, what: Problem, route: str) -> None:
         route=route,
         error=type(root).__name__,
         text=_text(root),
-        **place,
+        where=where,
     )
 
 
@@ -203,12 +208,3 @@ def _text(error: BaseException) -> str:
     for what, instead in _HIDDEN:
         first = what.sub(instead, first)
     return first[:300]
-
-
-def _where(error: Exception) -> str:
-    steps = [
-        f"{frame.f_globals['__name__']}:{line}"
-        for frame, line in traceback.walk_tb(error.__traceback__)
-        if str(frame.f_globals.get("__name__")).startswith("autotune.")
-    ]
-    return steps[-1] if steps else "none"

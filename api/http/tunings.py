@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
@@ -66,12 +66,6 @@ class TrialsAnswer(Described):
     next: int | None
     """What to give as `after` for the rest; null if there is none yet."""
 
-    @classmethod
-    def of(cls, records: Sequence[str], limit: int) -> TrialsAnswer:
-        trials = tuple(read(TrialAnswer, each) for each in records)
-        more = len(trials) == limit
-        return cls(trials=trials, next=trials[-1].number if more else None)
-
 
 _INTERNAL = {"schema_version", "workload", "facts", "study", "space", "options"}
 _APART = {"trials"}
@@ -94,11 +88,6 @@ class RecommendationAnswer(_Result):
     """Why, one sentence each, the most important first."""
     trials: int
     """How many there are."""
-
-    @classmethod
-    def of(cls, record: str, trials: int) -> RecommendationAnswer:
-        found: RecommendationAnswer = read(cls, f'{record[:-1]},"trials":{trials}}}')
-        return found
 
 
 IdempotencyKey = Annotated[
@@ -210,7 +199,9 @@ def list_trials(
 ) -> TrialsAnswer:
     """List every trial with its outcome and reason."""
     found = here.jobs.trial_records(job_id, key.project, after=query.after, limit=query.limit)
-    return TrialsAnswer.of(found, query.limit)
+    trials = tuple(read(TrialAnswer, each) for each in found)
+    more = len(trials) == query.limit
+    return TrialsAnswer(trials=trials, next=trials[-1].number if more else None)
 
 
 _EVENT = {
@@ -249,7 +240,8 @@ async def follow_job(stream: Annotated[Stream | None, Depends(stream_of)]) -> Re
 @router.get("/v1/tunings/{job_id}/recommendation")
 def get_recommendation(job_id: JobId, key: Reader, here: Here) -> RecommendationAnswer:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
-    return RecommendationAnswer.of(*here.jobs.short_recommendation(job_id, key.project))
+    record, trials = here.jobs.short_recommendation(job_id, key.project)
+    return read(RecommendationAnswer, f'{record[:-1]},"trials":{trials}}}')
 
 
 @router.post("/v1/tunings/{job_id}/cancel", status_code=202)

@@ -247,18 +247,13 @@ def _may_take(worker: WorkerInfo, job: Row[Any]) -> bool:
 
 
 def _suits(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
+    has_code = worker.workloads is None or job.workload in worker.workloads
     return (
         # Measurements on other devices do not hold here.
         (not job.trials or job.devices in (None, worker.devices))
-        and _has_code(worker, job)
+        and bool(has_code if job.digest is None else worker.takes_code)
         and _needs(job.needs).met_by(worker.machine, worker.labels)
     )
-
-
-def _has_code(worker: WorkerInfo | SeenWorker, job: Row[Any]) -> bool:
-    if job.digest is not None:
-        return bool(worker.takes_code)
-    return worker.workloads is None or job.workload in worker.workloads
 
 
 @lru_cache(maxsize=1024)
@@ -459,8 +454,8 @@ def _progress(trial: Trial) -> dict[str, Cell]:
 
 
 def _begun(token: LeaseToken, *among: ColumnElement[bool]) -> ColumnElement[bool]:
-    mine = (attempts.c.job_id == token.job_id, attempts.c.began_at.is_not(None))
-    return exists().where(*mine, *among)
+    began = attempts.c.began_at.is_not(None)
+    return exists().where(attempts.c.job_id == token.job_id, began, *among)
 
 
 def _end_attempt(connection: Connection, token: LeaseToken, ending: str) -> None:

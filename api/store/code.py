@@ -6,7 +6,6 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select, update
 
-from autotune.api.archives import Contents
 from autotune.api.store.database import Database, Now, lock
 from autotune.api.store.tables import code, jobs
 from autotune.text import size
@@ -17,11 +16,15 @@ _SHOWN = (code.c.digest, code.c.bytes, code.c.files, code.c.unpacked, code.c.cre
 
 
 def keep(
-    database: Database, project: str, digest: str, archive: bytes, found: Contents, most: int
+    database: Database, project: str, digest: str, archive: bytes, held: tuple[int, int], most: int
 ) -> bool:
-    """Keep an archive of a project, which may have so many bytes; return whether it is new."""
+    """Keep an archive that holds so many files and bytes; return whether it is new.
+
+    A project may keep at most `most` bytes of archives.
+    """
+    files, unpacked = held
     row = {"project": project, "digest": digest, "archive": archive, "bytes": len(archive)}
-    row |= {"files": found.files, "unpacked": found.bytes, "created_at": Now(), "used_at": Now()}
+    row |= {"files": files, "unpacked": unpacked, "created_at": Now(), "used_at": Now()}
     with database.writing() as connection:
         lock(connection, f"code {project}")
         if touch(connection, project, digest):

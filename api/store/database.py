@@ -146,7 +146,9 @@ def _translated() -> Iterator[None]:
     except IntegrityError:
         raise
     except (DBAPIError, TimeoutError) as exc:
-        if _is_full(exc):
+        original = getattr(exc, "orig", None)
+        code = getattr(original, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_FULL or getattr(original, "sqlstate", None) == _DISK_FULL:
             raise DiskFull("The database has no space left.", "Contact the operator.") from exc
         # The text may hold the address or the statement: it goes to the log, through the cause.
         raise DatabaseUnavailable(
@@ -160,17 +162,11 @@ def cause_of(error: DatabaseUnavailable) -> str:
     return (str(original).strip().splitlines() or [""])[0].rstrip(".")
 
 
-def _is_full(error: Exception) -> bool:
-    original = getattr(error, "orig", None)
-    code = getattr(original, "sqlite_errorcode", None)
-    return code == sqlite3.SQLITE_FULL or getattr(original, "sqlstate", None) == _DISK_FULL
-
-
 def _engines(url: str) -> tuple[Engine, Engine]:
-    """Return what reads and what writes.
+    """Return the engine that reads one state of the database, and the engine that writes.
 
-    Who reads sees one state of the database. SQLite has one writer at a time: those of this process
-    wait for its connection in turn, and take none of the readers'.
+    SQLite has one writer at a time: those of this process wait for its connection in turn, and take
+    none of the readers'.
     """
     engine = _engine(url, pool_size=1, max_overflow=0, pool_timeout=BUSY_SECONDS)
     if engine.dialect.name != "sqlite":
@@ -210,21 +206,14 @@ def _sqlite(url: str, seconds: int, begin: str, **pool: int) -> Engine:
 def _prepare_sqlite(connection: sqlite3.Connection, seconds: int) -> None:
     # Python's module would begin transactions by rules of its own.
     connection.isolation_level = None
-    _keep_log(connection, seconds)
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _keep_log(connection: sqlite3.Connection, seconds: int) -> None:
-    """Have a database write ahead into a log, where it does not yet.
-
-    While another connection writes to a new one, SQLite refuses that at once, whatever the timeout.
-    """
     ends = monotonic() + seconds
     while True:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as exc:
+            # While another connection writes to a new database, SQLite refuses this at once.
             if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY or monotonic() >= ends:
                 raise
             sleep(RETRY_SECONDS)

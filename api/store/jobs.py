@@ -219,10 +219,10 @@ def opening_error(error: DatabaseUnavailable) -> DatabaseUnavailable:
 def _check_complete(settings: Settings, database: Database) -> None:
     """Make no new database where there are files of jobs: theirs is missing."""
     file = database.file
-    if file is None or file.exists() or not any((settings.data / "jobs").glob("*")):
+    if file is None or file.exists() or not any(settings.jobs.glob("*")):
         return
     raise SettingsError(
-        f"{(settings.data / 'jobs').absolute()} holds jobs, but their database {file} is missing.",
+        f"{settings.jobs.absolute()} holds jobs, but their database {file} is missing.",
         "Put it back, from a backup; or remove that folder, to begin anew.",
     )
 

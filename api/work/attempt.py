@@ -25,7 +25,7 @@ from autotune.api.settings import PREFIX, Code, Patience, Settings
 from autotune.api.store import attempts
 from autotune.api.store.attempts import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import AttemptReport, ClaimedJob, JobOutcome, ProcessIdentity, answer_of
+from autotune.api.values import AttemptReport, ClaimedJob, JobOutcome, ProcessIdentity
 from autotune.api.work import messages, processes
 from autotune.api.work.messages import ODD, FinalMessage, GaveUp, Message, SearchOrder, message
 from autotune.api.workloads import Registry
@@ -49,13 +49,9 @@ LONGEST_LINE, AT_ONCE, MOST = 1 << 26, 1 << 24, 1 << 28
 """Bytes of a message, of what is heard before it is looked at, and of all messages."""
 
 
-def jobs_folder(settings: Settings) -> Path:
-    return settings.data / "jobs"
-
-
 def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
     request = claimed.job
-    out = (jobs_folder(settings) / claimed.job.id / str(claimed.token.attempt)).absolute()
+    out = (settings.jobs / claimed.job.id / str(claimed.token.attempt)).absolute()
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
     deaths = Counter(claimed.killers)
     # A study without trials may be another machine's, or of other code.
@@ -184,12 +180,12 @@ class Tuner:
             first.children()[0].send_signal(signal.SIGINT)
         return None
 
-    def use(self) -> sandbox.Use | None:
-        """Return what uploaded code takes; None for a registered workload."""
+    def use(self) -> tuple[int, int, int] | None:
+        """Return what uploaded code takes, as `use_of`; None for a registered workload."""
         if self.order.code is None:
             return None
         with suppress(psutil.Error):
-            return sandbox.use_of(psutil.Process(self._process.pid), [self.order.out])
+            return sandbox.use_of(psutil.Process(self._process.pid), self.order.out)
         return None
 
     def end(self) -> bool:
@@ -338,12 +334,17 @@ class Supervision:
     def _hear(self, received: list[Message]) -> None:
         for each in received:
             self._heard += 1
-            report = _report_of(each)
+            if isinstance(each, FinalMessage):
+                # It is recorded with the job's end, once nothing of the search is left.
+                self.final, report = each, AttemptReport()
+            elif isinstance(each, AttemptReport):
+                report = each
+            else:
+                trial = each.trial if isinstance(each, events.TrialEnded) else None
+                report = AttemptReport(events=(each,), trial=trial)
             self._unwritten.append(report.model_copy(update={"number": self._heard}))
             if report.began:
                 self._began = time.monotonic()
-            elif isinstance(each, FinalMessage):
-                self.final = each
 
     def _write(self) -> None:
         while self._unwritten:
@@ -367,7 +368,10 @@ class Supervision:
             return EndCause.EXCEEDED
         if self._stopping():
             return EndCause.STOPPED
-        cause = self._reason_to_end(state)
+        overrun = self._seconds + self._lease.patience.overrun
+        cause = EndCause.CANCELLED if state is State.CANCELLING else None
+        if cause is None and self._began is not None and time.monotonic() - self._began > overrun:
+            cause = EndCause.OVERRAN
         if cause and not self.asked:
             self.asked = cause
             self._deadline = time.monotonic() + self._lease.patience.interrupt
@@ -384,42 +388,28 @@ class Supervision:
         self._watched = time.monotonic() + max(_WATCH_SECONDS, 100 * (time.monotonic() - began))
         if use is None:
             return None
-        most = self._limits
-        memory = most.most_memory
-        for taken, allowed, words in (
-            (use.memory, memory, f"{size(use.memory)} of memory; {size(memory)}"),
-            (use.processes, most.processes, f"{use.processes} processes; {most.processes}"),
-            (use.disk, most.disk, f"{size(use.disk)} of the disk; {size(most.disk)}"),
+        memory, processes, disk = use
+        allowed = self._limits
+        held = allowed.most_memory
+        for exceeded, words in (
+            (memory > held, f"{size(memory)} of memory; {size(held)}"),
+            (processes > allowed.processes, f"{processes} processes; {allowed.processes}"),
+            (disk > allowed.disk, f"{size(disk)} of the disk; {size(allowed.disk)}"),
         ):
-            if taken > allowed:
+            if exceeded:
                 return f"The program took {words} are allowed here."
         return None
-
-    def _reason_to_end(self, state: State) -> EndCause | None:
-        if state is State.CANCELLING:
-            return EndCause.CANCELLED
-        most = self._seconds + self._lease.patience.overrun
-        if self._began is not None and time.monotonic() - self._began > most:
-            return EndCause.OVERRAN
-        return None
-
-
-def _report_of(what: Message) -> AttemptReport:
-    if isinstance(what, AttemptReport):
-        return what
-    if isinstance(what, FinalMessage):
-        return AttemptReport()  # It is recorded with the job's end, once nothing of it is left.
-    return AttemptReport(
-        events=(what,), trial=what.trial if isinstance(what, events.TrialEnded) else None
-    )
 
 
 def outcome_of(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
     match final:
         case messages.Found(recommendation=result):
+            gain = result.gain_over_yours
             return JobOutcome(
                 state=State.DONE,
-                **answer_of(result),
+                verdict=result.verdict,
+                gain_over_yours=gain and gain.value,
+                summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
         case messages.GaveUp(reason=reason, interrupted=False):

@@ -116,18 +116,14 @@ def final_message(error: Exception) -> GaveUp | Stuck | None:
     if isinstance(error, OutputError):
         return Stuck(for_log=detail(error))
     if isinstance(error, AutotuneError) and not isinstance(error, EngineError):
-        return GaveUp(reason=_reason(str(error)), interrupted=isinstance(error, Interrupted))
+        text = str(error).replace("\0", "?")  # No database takes a null.
+        reason = text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}..."
+        return GaveUp(reason=reason, interrupted=isinstance(error, Interrupted))
     if any(map(_is_of_the_disk, causes(error))):
         return Stuck(for_log=detail(error))
     if isinstance(error, EngineError):
         return GaveUp(reason=NO_ENGINE, for_log=detail(error))
     return None
-
-
-def _reason(text: str) -> str:
-    """Return a text that every database takes, and that lists of jobs can show."""
-    kept = text.replace("\0", "?")
-    return kept if len(kept) <= LONGEST_REASON else f"{kept[:LONGEST_REASON]}..."
 
 
 def detail(error: BaseException) -> str:

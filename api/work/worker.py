@@ -38,7 +38,6 @@ from autotune.api.work.attempt import (
     Supervision,
     Tuner,
     failed,
-    jobs_folder,
     order,
     outcome_of,
 )
@@ -137,7 +136,7 @@ class Worker:
     def _remove(self) -> None:
         days = self._settings.retention_days
         if days is not None:
-            remove_old(self._database, jobs_folder(self._settings), days * DAY_SECONDS)
+            remove_old(self._database, self._settings.jobs, days * DAY_SECONDS)
             code.remove_unused(self._database, days * DAY_SECONDS)
 
     def _run_one_if_it_can(self) -> bool:
@@ -337,7 +336,11 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
     """
     while remove_ended(database, seconds) == AT_ONCE:
         pass
-    old = {each.name: each for each in _unused(folder, time.time() - seconds)}
+    since, old = time.time() - seconds, dict[str, Path]()
+    with suppress(OSError):
+        for each in folder.iterdir():
+            if each.is_dir() and each.stat().st_mtime < since:
+                old[each.name] = each
     for name in old.keys() - still_there(database, list(old)):
         shutil.rmtree(old[name], ignore_errors=True)
 
@@ -345,13 +348,6 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
 def _left(what: OrphanedProcesses) -> list[psutil.Process]:
     found = set(processes.marked(what.marker))
     return [*(found | set(processes.recorded(what.identity) if what.identity else ()))]
-
-
-def _unused(folder: Path, since: float) -> Iterator[Path]:
-    with suppress(OSError):
-        for each in folder.iterdir():
-            if each.is_dir() and each.stat().st_mtime < since:
-                yield each
 
 
 class Inspection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -150,12 +150,6 @@ _STATES = {
 }
 
 
-class Link(NamedTuple):
-    text: str
-    address: str
-    current: bool = False
-
-
 def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
     """Return what the list shows."""
     first = query.model_copy(update={"before": None})
@@ -169,7 +163,7 @@ def list_view(page: Page, query: ListQuery) -> dict[str, Any]:
         "jobs": tuple(map(_row, page.tunings)),
         "filters": {
             name: [
-                Link(text, _address(first, **{name: each}), each == getattr(query, name))
+                (text, _address(first, **{name: each}), each == getattr(query, name))
                 for text, each in found.items()
             ]
             for name, found in choices.items()

@@ -14,7 +14,6 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import JobOutcome, WorkerInfo
-from autotune.api.work.attempt import jobs_folder
 from autotune.api.work.worker import DAY_SECONDS, Worker
 from autotune.wire.errors import NotFound
 from autotune.wire.jobs import Job, JobRequest, State
@@ -55,7 +54,7 @@ def test_an_old_job_goes_with_all_its_rows_and_files(
     assert Worker(database, settings).run_one()
     assert all(rows(database, job))
     age(database, job, 8)
-    place = jobs_folder(settings) / job.id
+    place = settings.jobs / job.id
     os.utime(place, (time.time() - 8 * DAY_SECONDS,) * 2)
     tidy(database, settings, 7)
     assert not any(rows(database, job))
@@ -69,14 +68,14 @@ def test_what_is_younger_or_runs_stays(jobs: Jobs, database: Database, settings:
     old, young = ended(jobs, database, 8), ended(jobs, database, 6)
     waiting = jobs.submit(JobRequest(workload="digits"), "me")
     for name, days in ((young.id, 8), ("lost", 8), ("new", 1)):
-        place = jobs_folder(settings) / name
+        place = settings.jobs / name
         place.mkdir(parents=True)
         os.utime(place, (time.time() - days * DAY_SECONDS,) * 2)
     tidy(database, settings, 7)
     assert {each.id for each in jobs.page(None).tunings} == {young.id, waiting.id}
     assert not any(rows(database, old))
     assert rows(database, young)[0] == 3
-    assert {each.name for each in jobs_folder(settings).iterdir()} == {young.id, "new"}
+    assert {each.name for each in settings.jobs.iterdir()} == {young.id, "new"}
 
 
 def test_what_removed_jobs_have_spent_still_counts(jobs: Jobs, database: Database) -> None:

@@ -34,7 +34,7 @@ Write = Callable[[LogStyle], None]
 def test_a_line_of_json_has_the_sentence_and_its_fields(
     write: Write, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(LogStyle.JSON)
+    write("json")
     with about(request="r1"):
         log("Job 100% claimed.", logging.WARNING, job="j", seconds=1.5, nothing=None)
     logging.getLogger("other").error("%s failed", "it")
@@ -54,7 +54,7 @@ def test_a_line_for_people_has_all_in_brackets(
     write: Write, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """A look at the schema, of which there are several in a second, has none."""
-    write(LogStyle.TEXT)
+    write("text")
     database = Database(f"sqlite:///{tmp_path}/service.db")
     make(database)
     check_schema(database)

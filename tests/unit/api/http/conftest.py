@@ -22,7 +22,9 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo, answer_of
+from autotune.api.values import LeaseToken, WorkerInfo
+from autotune.api.work.attempt import EndCause, outcome_of
+from autotune.api.work.messages import Found
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.reason import Message
@@ -30,7 +32,7 @@ from autotune.result import Result
 from autotune.shared_values import Window
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
-from autotune.wire.jobs import Job, JobRequest, State
+from autotune.wire.jobs import Job, JobRequest
 from autotune.workload import Workload
 from tests.answers import answer_of as answer_from
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, fake_machine
@@ -175,11 +177,8 @@ def measured(database: Database, token: LeaseToken, trial: Trial, answer: Answer
 @pytest.fixture
 def conclude(database: Database, jobs: Jobs, measured: LeaseToken) -> Conclude:
     def conclude(found: Result) -> Job:
-        outcome = JobOutcome(
-            state=State.DONE,
-            **answer_of(found),
-            recommendation=found.model_dump_json(exclude={"trials"}),
-        )
+        job = jobs.get(measured.job_id, None)
+        outcome = outcome_of(EndCause.ANSWERED, Found(recommendation=found), job)
         attempts.finish(database, measured, outcome)
         return jobs.get(measured.job_id, None)
 

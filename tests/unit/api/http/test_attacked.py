@@ -18,7 +18,7 @@ from fastapi import FastAPI
 from starlette.testclient import TestClient
 
 from autotune.api.http import app as server
-from autotune.api.http.app import Impatient, _Complaints
+from autotune.api.http.app import Impatient, _complaints
 from autotune.api.log import logger
 from autotune.api.settings import Settings
 from autotune.api.work.attempt import _read
@@ -150,7 +150,7 @@ def test_what_the_event_loop_complains_of_is_a_line_a_minute(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """As where no further connection can be accepted, a thousand times a second."""
-    complaints, loop = _Complaints(), Mock(time=Mock(side_effect=[0.0, 1.0, 59.0, 61.0]))
+    complaints, loop = _complaints(), Mock(time=Mock(side_effect=[0.0, 1.0, 59.0, 61.0]))
     context = {"message": "socket.accept() out of system resource", "exception": OSError(24, "x")}
     with caplog.at_level(logging.ERROR, logger.name):
         for _ in range(4):
