@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Any, Protocol
+from typing import Any
 
 from autotune.errors import UsageError
 
@@ -21,60 +21,14 @@ _PROGRAMS = frozenset({"script", "launch", "patch", "workload", "facts"})
 """Members of a document that stay byte for byte: programs, and what they are made of."""
 
 
-class Range(Protocol):
-    """A figure with its interval."""
-
-    @property
-    def low(self) -> float: ...
-    @property
-    def value(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
 def plural(count: int, noun: str) -> str:
     """Return a number with its noun: `1 trial`, `2,000 trials`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def times(ratio: Range) -> str:
-    """Return a ratio with its interval: `1.34 times (1.21 to 1.48)`."""
-    return f"{ratio.value:.2f} times ({_bounds(ratio)})"
-
-
 def rate(value: float) -> str:
     """Return examples per second: `12,345`, or `3.21` where there are few."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def rate_with_error(interval: Range) -> str:
-    """Return a rate with its uncertainty: `12,345 ±4%`."""
-    error = f"±{spread(interval):.0%}" if _is_known(interval) else "(not known yet)"
-    return f"{rate(interval.value)} {error}"
-
-
-def spread(interval: Range) -> float:
-    """Return the longer half of an interval, as a share of the figure."""
-    return max(interval.high / interval.value - 1, 1 - interval.low / interval.value)
-
-
-def share(interval: Range | None) -> str:
-    """Return a ratio with its interval: `1.34 (1.21 to 1.48)`; `-` for an unknown one."""
-    if interval is None:
-        return "-"
-    if interval.low == interval.high:
-        return f"{interval.value:.2f}"
-    return f"{interval.value:.2f} ({_bounds(interval)})"
-
-
-def _bounds(interval: Range) -> str:
-    known = f"{interval.low:.2f} to {interval.high:.2f}"
-    return known if _is_known(interval) else "not known yet"
-
-
-def _is_known(interval: Range) -> bool:
-    """Return whether a figure is known to within a factor of ten either way."""
-    return interval.high <= 10 * interval.value and interval.value <= 10 * interval.low
 
 
 _LENGTHS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
@@ -133,19 +87,18 @@ _UNITS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "hour": 3600}
 
 def parse_seconds(text: str | float) -> float:
     """Return the seconds of a length of time such as `90s`, `3min`, `1h30min` or `120`."""
-    seconds = float(text) if isinstance(text, int | float) else _written_seconds(text)
+    if isinstance(text, int | float):
+        seconds = float(text)
+    else:
+        parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
+        each = [(float(number), unit.removesuffix("s") or "s") for number, unit in parts]
+        whole = "".join(map("".join, parts)) == re.sub(r"\s", "", text.lower())
+        if not parts or not whole or not all(unit in _UNITS for _, unit in each):
+            raise UsageError(f"{text!r} is not a valid duration.", _FORMAT)
+        seconds = sum(number * _UNITS[unit] for number, unit in each)
     if not 0 < seconds < float("inf"):
         raise UsageError(f"A length of time must be positive, not {text}.", _FORMAT)
     return seconds
-
-
-def _written_seconds(text: str) -> float:
-    parts = re.findall(r"([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)", text.strip().lower())
-    each = [(float(number), unit.removesuffix("s") or "s") for number, unit in parts]
-    whole = "".join(map("".join, parts)) == re.sub(r"\s", "", text.lower())
-    if not parts or not whole or not all(unit in _UNITS for _, unit in each):
-        raise UsageError(f"{text!r} is not a valid duration.", _FORMAT)
-    return sum(number * _UNITS[unit] for number, unit in each)
 
 
 def at_least(seconds: float) -> str:

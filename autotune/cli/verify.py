@@ -86,8 +86,8 @@ def verification_text(found: Verification) -> RenderableType:
 
 
 def _verified(found: Verification) -> Iterator[tuple[str, str]]:
+    from autotune.stats.intervals import rate_with_error, share
     from autotune.strategies import in_short
-    from autotune.text import rate_with_error, share
 
     yield "recommended", f"{in_short(found.configuration)} ({found.verdict})"
     if found.challenger:

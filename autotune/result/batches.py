@@ -10,9 +10,8 @@ from autotune.learning import Learning, usual_rate_factor
 from autotune.reason import Outcome, Rule, RuleKind, nearest_batch
 from autotune.reason.sentences import BATCH_SOURCES, UNPREDICTABLE, rule_text
 from autotune.result.stored import ResultData
-from autotune.stats.intervals import Interval, unpaired_ratio
+from autotune.stats.intervals import Interval, times, unpaired_ratio
 from autotune.strategies import distribution, is_nearest, title, update_batch
-from autotune.text import times
 from autotune.workload import own_batch
 
 OTHERS = 2

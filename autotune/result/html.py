@@ -28,9 +28,9 @@ from autotune.result.files import programs
 from autotune.result.headline import settings
 from autotune.result.stored import ResultData
 from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
-from autotune.stats.intervals import Interval
+from autotune.stats.intervals import Interval, rate_with_error
 from autotune.strategies import in_short
-from autotune.text import plural, rate_with_error, roughly, size
+from autotune.text import plural, roughly, size
 from autotune.trial import Trial
 from autotune.versions import VERSION
 from autotune.workload import Workload

@@ -22,18 +22,9 @@ from autotune.result.explanations import FAILURES, explanations
 from autotune.result.headline import headline, own_title, verdict_sentences
 from autotune.result.saved import folder_of_search
 from autotune.result.stored import ResultData
+from autotune.stats.intervals import rate_with_error, share, times
 from autotune.strategies import in_short
-from autotune.text import (
-    at_least,
-    one_line,
-    plural,
-    rate,
-    rate_with_error,
-    roughly,
-    sentence,
-    share,
-    times,
-)
+from autotune.text import at_least, one_line, plural, rate, roughly, sentence
 from autotune.trial import Stage, Trial
 
 MOST_ROWS = 3

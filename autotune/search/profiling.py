@@ -42,10 +42,9 @@ from autotune.search.savings import BESIDE
 from autotune.search.setup import Subject
 from autotune.search.stopping import Budget
 from autotune.space import Candidates
-from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, unpaired_ratio
+from autotune.stats.intervals import EXPECTED, Interval, Noise, mean_rate, times, unpaired_ratio
 from autotune.stats.windows import read, steady_from
 from autotune.strategies import strategy
-from autotune.text import times
 from autotune.trial import BROKEN, Trial
 from autotune.workload import own_settings
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 
 from autotune.base import Value
+from autotune.text import rate
 
 SDS = 1.959964
 """Standard errors to each side of a 95 % interval, by the normal distribution."""
@@ -49,6 +50,41 @@ def around(mean: float, half: float) -> Interval:
         math.exp(min(max(log, -300.0), 300.0)) for log in (mean - half, mean, mean + half)
     )
     return Interval(low=low, value=value, high=high)
+
+
+def times(ratio: Interval) -> str:
+    """Return a ratio with its interval: `1.34 times (1.21 to 1.48)`."""
+    return f"{ratio.value:.2f} times ({_bounds(ratio)})"
+
+
+def rate_with_error(interval: Interval) -> str:
+    """Return a rate with its uncertainty: `12,345 ±4%`."""
+    error = f"±{spread(interval):.0%}" if _is_known(interval) else "(not known yet)"
+    return f"{rate(interval.value)} {error}"
+
+
+def spread(interval: Interval) -> float:
+    """Return the longer half of an interval, as a share of the figure."""
+    return max(interval.high / interval.value - 1, 1 - interval.low / interval.value)
+
+
+def share(interval: Interval | None) -> str:
+    """Return a ratio with its interval: `1.34 (1.21 to 1.48)`; `-` for an unknown one."""
+    if interval is None:
+        return "-"
+    if interval.low == interval.high:
+        return f"{interval.value:.2f}"
+    return f"{interval.value:.2f} ({_bounds(interval)})"
+
+
+def _bounds(interval: Interval) -> str:
+    known = f"{interval.low:.2f} to {interval.high:.2f}"
+    return known if _is_known(interval) else "not known yet"
+
+
+def _is_known(interval: Interval) -> bool:
+    """Return whether a figure is known to within a factor of ten either way."""
+    return interval.high <= 10 * interval.value and interval.value <= 10 * interval.low
 
 
 def t_quantile(degrees: float, probability: float) -> float:

@@ -31,8 +31,8 @@ from autotune.search.setup import Subject, calling
 from autotune.search.stopping import Budget
 from autotune.search.study import Study
 from autotune.space import Candidates, Situation
-from autotune.stats.intervals import Interval, unpaired_ratio
-from autotune.text import parse_seconds, plural, sentence, times
+from autotune.stats.intervals import Interval, times, unpaired_ratio
+from autotune.text import parse_seconds, plural, sentence
 from autotune.trial import BROKEN, Trial
 from autotune.versions import VERSION
 from autotune.workload import Workload, WorkloadFacts

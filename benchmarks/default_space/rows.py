@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from autotune.base import Value
-from autotune.stats.intervals import Interval
-from autotune.text import times
+from autotune.stats.intervals import Interval, times
 from benchmarks.parts import Part
 
 MEDIAN_GOAL, LOWEST_GOAL = 0.95, 0.80

@@ -7,7 +7,6 @@ import pytest
 from autotune import text
 from autotune.config import Configuration, axes
 from autotune.errors import UsageError
-from autotune.stats.intervals import Interval
 from autotune.strategies import in_short
 from autotune.text import hint, parse_seconds
 
@@ -57,20 +56,6 @@ def test_rates_and_sizes() -> None:
     assert [text.rate(each) for each in (12345.6, 100, 3.214)] == ["12,346", "100", "3.21"]
     sizes = [text.size(each) for each in (264, 2048, 25 * 2**30)]
     assert sizes == ["264 B", "2 KiB", "25 GiB"]
-
-
-def test_intervals() -> None:
-    """A figure comes with its uncertainty; one beyond a factor of ten is not known yet."""
-    interval = Interval(low=90, value=100, high=120)
-    assert text.rate_with_error(interval) == "100 ±20%"
-    assert text.share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
-    assert text.share(Interval(low=1, value=1, high=1)) == "1.00"
-    assert text.share(None) == "-"
-    for low, high in [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)]:
-        interval = Interval(low=low, value=1.34, high=high)
-        assert text.share(interval) == "1.34 (not known yet)"
-        assert text.times(interval) == "1.34 times (not known yet)"
-        assert text.rate_with_error(interval) == "1.34 (not known yet)"
 
 
 def test_a_reason_becomes_a_sentence() -> None:

@@ -30,8 +30,9 @@ from autotune.result import Result
 from autotune.result.files import PROGRAMS, programs
 from autotune.result.html import parts, parts_so_far
 from autotune.result.view import PHASES, Figure, expected, figure
+from autotune.stats.intervals import rate_with_error, share
 from autotune.strategies import in_short
-from autotune.text import clock, plural, rate, rate_with_error, roughly, sentence, share
+from autotune.text import clock, plural, rate, roughly, sentence
 from autotune.wire.errors import IllegalTransition, KeyRefused, ScopeMissing
 from autotune.wire.events import Claimed, Event, Released, sentence_of
 from autotune.wire.jobs import FINAL, Job, Page, State, Tuning

@@ -14,7 +14,10 @@ from autotune.stats.intervals import (
     Noise,
     mean_rate,
     pooled_noise,
+    rate_with_error,
+    share,
     squared_residuals,
+    times,
     unpaired_ratio,
 )
 
@@ -89,3 +92,17 @@ def test_an_independent_error_widens_an_interval() -> None:
     assert math.log(wider.low) == pytest.approx(-0.5)
     assert math.log(wider.high) == pytest.approx(math.hypot(0.4, 0.4))
     assert found.widened(0) == found
+
+
+def test_an_interval_in_words() -> None:
+    """A figure comes with its uncertainty; one beyond a factor of ten is not known yet."""
+    interval = Interval(low=90, value=100, high=120)
+    assert rate_with_error(interval) == "100 ±20%"
+    assert share(Interval(low=1.2, value=1.34, high=1.5)) == "1.34 (1.20 to 1.50)"
+    assert share(Interval(low=1, value=1, high=1)) == "1.00"
+    assert share(None) == "-"
+    for low, high in [(0.01, 200.0), (1.3, 14635.0), (0.1, 1.4)]:
+        interval = Interval(low=low, value=1.34, high=high)
+        assert share(interval) == "1.34 (not known yet)"
+        assert times(interval) == "1.34 times (not known yet)"
+        assert rate_with_error(interval) == "1.34 (not known yet)"
