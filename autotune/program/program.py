@@ -107,12 +107,7 @@ def render(
         "pipeline": pipeline(configuration, workload.dataset, facts, apart=apart, held=held),
         "validation": validation(configuration, workload.dataset, facts, apart=apart),
         "scaled": scaled,
-        "arguments": _arguments(
-            steps,
-            _said_epochs(configuration, workload, facts),
-            several=several,
-            script=workload.script is not None,
-        ),
+        "arguments": _arguments(configuration, workload, facts, steps),
         "model": _model(configuration, workload, facts),
         "steps": whole if workload.script or several else steps,
         **_callbacks(configuration, workload, scaled, training),
@@ -150,25 +145,23 @@ def _usual_epochs(workload: Workload, facts: WorkloadFacts) -> int:
     return asked or (facts.fit and facts.fit.epochs) or workload.epochs or EPOCHS
 
 
-def _said_epochs(
-    configuration: Configuration, workload: Workload, facts: WorkloadFacts
-) -> int | None:
-    """Return the epochs that a program says; None where each `fit` of its script has its own."""
-    of_script = workload.script and (workload.epochs is None or (facts.fit and facts.fit.loop))
-    return None if of_script else epochs_of(configuration, workload, facts)
-
-
 def scaling(configuration: Configuration, facts: WorkloadFacts) -> Scaling:
     """Return what the program changes for its batch: the learning rate, and the epochs."""
     known = facts.learning
     return known.scaling(weighed_batch(configuration, known.batch)) if known else Scaling()
 
 
-def _arguments(steps: str, epochs: int | None, *, several: bool, script: bool) -> str:
-    given = ["argv", "__file__", "__doc__"]
-    given += [f"epochs={epochs}"] if epochs else []
-    given += ["verbose=None"] if script else []
-    given += [] if several or script else [f"steps={steps}"]
+def _arguments(
+    configuration: Configuration, workload: Workload, facts: WorkloadFacts, steps: str
+) -> str:
+    script, given = workload.script, ["argv", "__file__", "__doc__"]
+    # Each `fit` of a script has its own epochs, where no number was asked for.
+    if not script or not (workload.epochs is None or (facts.fit and facts.fit.loop)):
+        given.append(f"epochs={epochs_of(configuration, workload, facts)}")
+    if script:
+        given.append("verbose=None")
+    elif configuration.workers == 1:
+        given.append(f"steps={steps}")
     return call("parse_arguments", given, before="args = ", indent=4)
 
 
@@ -389,16 +382,14 @@ def in_words(
     # Values for the factories stand in their calls; a text among them might end the docstring.
     short = in_short(configuration.model_copy(update={"arguments": ()}))
     text = "; ".join(filter(None, [short, epoch_in_words(configuration, facts)]))
-    return {"about": _purpose(workload), "words": f"{text[0].upper()}{text[1:]}."}
-
-
-def _purpose(workload: Workload) -> str:
     if workload.script:
         file = workload.script.file
         name = f" {file}" if re.fullmatch(PLAIN, file) else ""
-        return f"Run your script{name} with its fit as it was tuned."
-    model, dataset = _name(workload.model), _name(workload.dataset)
-    return f"Train the model of {model} on the examples of {dataset}."
+        about = f"Run your script{name} with its fit as it was tuned."
+    else:
+        model, dataset = _name(workload.model), _name(workload.dataset)
+        about = f"Train the model of {model} on the examples of {dataset}."
+    return {"about": about, "words": f"{text[0].upper()}{text[1:]}."}
 
 
 def _name(factory: Factory) -> str:
