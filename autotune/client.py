@@ -182,7 +182,7 @@ class Client:
             self._ask("GET", f"/v1/code/{code.digest}", CodeAnswer)
         except NotFound:
             if notify is not None:
-                notify(f"Sending {code}.")
+                notify(f"Sending {code.summary}.")
             sent = {"content": code.archive, "headers": {"Content-Type": "application/gzip"}}
             self._ask("PUT", f"/v1/code/{code.digest}", CodeAnswer, **sent)
         return Program(

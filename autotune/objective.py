@@ -23,9 +23,6 @@ from autotune.text import hint, rate
 from autotune.trial import Trial
 from autotune.workload import WorkloadFacts
 
-Direction = Literal["maximize", "minimize"]
-"""Which figures are better; in Optuna's words."""
-
 
 class Batches(StrEnum):
     """Which global batches an objective compares."""
@@ -49,7 +46,8 @@ class Objective:
     unit: str = "examples/s"
     adjective: str
     """What a better configuration is, as in `1.3 times as cheap`."""
-    direction: Direction = "maximize"
+    direction: Literal["maximize", "minimize"] = "maximize"
+    """Which figures are better; in Optuna's words."""
     batches: Batches
     by_device: bool = False
     """Whether every second counts for each device that is paid for."""

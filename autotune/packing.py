@@ -36,13 +36,8 @@ class Packed(NamedTuple):
     digest: str
     """SHA-256 of the archive."""
     archive: bytes
-    files: int
-    bytes: int
-    """Of the files."""
-    largest: str
-
-    def __str__(self) -> str:
-        return f"{plural(self.files, 'file')}, {size(self.bytes)}; the largest is {self.largest}"
+    summary: str
+    """Such as `4 files, 3 KiB; the largest is data.bin (2 KiB)`."""
 
 
 def packed(folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> Packed:
@@ -67,11 +62,10 @@ def packed(folder: Path, *, most_bytes: int = MOST_BYTES, most_files: int = MOST
     archive = _archive(folder, sizes)
     largest = max(sizes, key=sizes.__getitem__)
     return Packed(
-        digest=hashlib.sha256(archive).hexdigest(),
-        archive=archive,
-        files=len(sizes),
-        bytes=sum(sizes.values()),
-        largest=f"{largest} ({size(sizes[largest])})",
+        hashlib.sha256(archive).hexdigest(),
+        archive,
+        f"{plural(len(sizes), 'file')}, {size(sum(sizes.values()))}; the largest is {largest} "
+        f"({size(sizes[largest])})",
     )
 
 

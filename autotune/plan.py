@@ -11,8 +11,6 @@ from autotune.text import plural, roughly, very_roughly
 from autotune.workload import WorkloadFacts, why_assumed
 from autotune.workload.length import Length, LengthSource
 
-_SOURCES = "say it by --epochs or --train-for"
-
 
 class AxisPlan(Value):
     """One axis under one strategy."""
@@ -87,8 +85,8 @@ def length_in_words(plan: Plan) -> str:
     time = "" if seconds is None else roughly(seconds)
     match length.source:
         case LengthSource.ASSUMED:
-            why = why_assumed(facts)
-            return for_face(f"The training is taken to last {time}, because {why}: {_SOURCES}.")
+            text = f"The training is taken to last {time}, because {why_assumed(facts)}: say it by "
+            return for_face(f"{text}--epochs or --train-for.")
         case LengthSource.TRAIN_FOR:
             text = f"The training takes {time} by your own settings, as you say"
         case LengthSource.SCRIPT | LengthSource.EPOCHS:

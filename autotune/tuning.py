@@ -341,9 +341,11 @@ def _options(
 def _factory(role: str, given: Any, arguments: Mapping[str, Scalar] | None) -> Factory:
     if isinstance(given, str):
         return factory_from_text(given, arguments)
-    if role == "dataset_fn" and (held := _arrays_in(given)):
-        return factory_from_callable(_returning(given, sum(each.nbytes for each in held)))
-    if not callable(given) or _is_model(given):
+    parts = given if isinstance(given, tuple) and given else (given,)
+    if role == "dataset_fn" and all(isinstance(each, ndarray) for each in parts):
+        return factory_from_callable(_returning(given, sum(each.nbytes for each in parts)))
+    bases = ((each.__module__.partition(".")[0], each.__name__) for each in type(given).__mro__)
+    if not callable(given) or ("keras", "Model") in bases:  # A model can be called too.
         kind = type(given).__qualname__
         raise UsageError(
             f"{role} is {'an' if kind[0] in 'aeiou' else 'a'} {kind}, not a function.",
@@ -351,12 +353,6 @@ def _factory(role: str, given: Any, arguments: Mapping[str, Scalar] | None) -> F
             "..., and pass that, or its name as file.py:function.",
         )
     return factory_from_callable(given, arguments)
-
-
-def _arrays_in(given: Any) -> list[Any]:
-    """Return the NumPy arrays of x, (x, y) or (x, y, sample_weight); none of anything else."""
-    parts = [*given] if isinstance(given, tuple) else [given]
-    return parts if all(isinstance(each, ndarray) for each in parts) else []
 
 
 def _returning(arrays: Any, size: int) -> Callable[[], Any]:
@@ -373,12 +369,6 @@ def _returning(arrays: Any, size: int) -> Callable[[], Any]:
 
     dataset_fn.__qualname__ = "dataset_fn"  # As one of the user's own is shown.
     return dataset_fn
-
-
-def _is_model(given: object) -> bool:
-    """Whether it is a model of Keras itself, which can be called too."""
-    bases = ((each.__module__.partition(".")[0], each.__name__) for each in type(given).__mro__)
-    return ("keras", "Model") in bases
 
 
 def _remove_empty(folder: Path) -> None:

@@ -57,7 +57,7 @@ def test_equal_files_are_equal_bytes(project: Path) -> None:
 
 def test_what_is_sent_is_told(project: Path) -> None:
     (project / "data/big.bin").write_bytes(bytes(3000))
-    assert str(packed(project)) == "4 files, 2.96 KiB; the largest is data/big.bin (2.93 KiB)"
+    assert packed(project).summary == "4 files, 2.96 KiB; the largest is data/big.bin (2.93 KiB)"
 
 
 @pytest.mark.parametrize("bounds", [{"most_bytes": 30}, {"most_files": 3}])
