@@ -28,7 +28,7 @@ _ASKS = {"get_replica_context", "replica_id_in_sync_group"}
 
 Named = dict[str | None, ast.expr]
 Given = tuple[ast.expr | None, bool]
-"""What a call gives for a parameter, None if that is not certain, and whether one by one."""
+"""The value for a parameter, None if it is not certain; and whether it is one of several."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +51,7 @@ class Meant:
         return replace(self, values=every, keywords=self.keywords | keywords, is_each=is_each)
 
     def give(self, parameter: ast.arg) -> Given | None:
-        """Return what is given for a parameter; None if nothing, so that its default counts."""
+        """Return the value for a parameter; None if there is none, so that its default counts."""
         if parameter.arg in self.keywords:
             return self.keywords[parameter.arg], False
         positional = [*self.function.args.posonlyargs, *self.function.args.args]
@@ -155,10 +155,7 @@ class Functions(Names):
         return {self.function_of(each) for each in yields}
 
     def given(self, parameter: ast.arg) -> list[Given]:
-        """Return what the module gives for a parameter, its default included.
-
-        Also by threads, `partial` and strategies, which call what is handed over to them.
-        """
+        """Return the values of a parameter in the module: by calls, by handing over, by default."""
         function = self.function_with(parameter)
         default = _default(function.args, parameter)
         calls = self._arguments[function]
@@ -166,7 +163,7 @@ class Functions(Names):
         return found if default is None else [*found, (default, False)]
 
     def handed(self, node: ast.AST) -> list[Given]:
-        """Return what the module gives for a name that is a parameter; nothing for another node."""
+        """Return the values of a name that is a parameter; nothing for another node."""
         binding = self.only(node)
         return self.given(binding.node) if binding and isinstance(binding.node, ast.arg) else []
 
@@ -189,11 +186,12 @@ class Functions(Names):
 
     def _handed_over(self, call: ast.Call, named: Named) -> Iterator[Meant]:
         """Yield the functions that a call hands over, with the arguments for them."""
-        name = last_name(call.func)
+        name, kwargs = last_name(call.func), named.get("kwargs")
+        pairs = zip(kwargs.keys, kwargs.values, strict=True) if isinstance(kwargs, ast.Dict) else ()
+        options: Named = {str(it.value): each for it, each in pairs if isinstance(it, ast.Constant)}
         for index, argument in enumerate((*call.args, *named.values())):
             if meant := self.follow(argument):
                 after = call.args[index + 1 :]
-                options = _items(named.get("kwargs"))
                 if name not in _NEXT_TO_IT | _ONE_BY_ONE:
                     together = named.get("args", after[0] if len(after) == 1 else None)
                     after = together.elts if isinstance(together, ast.Tuple | ast.List) else []
@@ -206,10 +204,7 @@ class Functions(Names):
         return any(self.asks_for(each, _ASKS) for each in functions)
 
     def is_python(self, function: Function | None) -> bool:
-        """Return whether a function, or for None the module, certainly runs as Python.
-
-        A function that is compiled somewhere, or may be, is not certain.
-        """
+        """Return whether a function, or for None the module, is never compiled."""
         return function in self._python
 
     @cached_property
@@ -230,7 +225,7 @@ class Functions(Names):
 
     @cached_property
     def _python(self) -> set[Function | None]:
-        """What Python runs: None for the module, and functions that it calls from there."""
+        """The functions that Python runs; None stands for the module."""
         calls = Lists[Function | None, Function]()
         for function in self.functions:
             for site in () if function in self._traced else self.sites[function]:
@@ -266,7 +261,7 @@ class Functions(Names):
 
 
 def last_name(node: ast.AST | None) -> str:
-    """Return the last word of a dotted name; nothing for what is computed."""
+    """Return the last word of a dotted name; empty for a computed node."""
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
@@ -279,7 +274,7 @@ def updated(call: ast.Call) -> ast.expr:
 
 
 def argument(call: ast.Call, index: int | None, *names: str) -> ast.expr | None:
-    """Return what a call gives for an argument, by its name or at its place."""
+    """Return the value of an argument, by its name or at its place."""
     named = (each.value for each in call.keywords if each.arg in names)
     placed = call.args[index : index + 1] if index is not None else []
     return next(chain(named, placed), None)
@@ -295,8 +290,3 @@ def _default(signature: ast.arguments, parameter: ast.arg) -> ast.expr | None:
     named = dict(zip(signature.kwonlyargs, signature.kw_defaults, strict=True))
     found = given.get(parameter, named.get(parameter))
     return None if isinstance(found, ast.Constant) else found
-
-
-def _items(node: ast.expr | None) -> Named:
-    pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
-    return {str(it.value): value for it, value in pairs if isinstance(it, ast.Constant)}

@@ -18,9 +18,9 @@ class Kind(Enum):
     DISTRIBUTED = auto()
     """A dataset, or an iterator of it, that gives each replica its share."""
     BATCH = auto()
-    """What a DATASET holds."""
+    """An element of a DATASET."""
     SHARE = auto()
-    """What a DISTRIBUTED dataset holds, and `strategy.run` returns: a value for each replica."""
+    """A value for each replica: from a DISTRIBUTED dataset, or returned by `strategy.run`."""
     GENERATOR = auto()
     """Of Keras, whose `flow` methods give batches."""
     LOCK = auto()
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 ELEMENTS = {Kind.DATASET: Kind.BATCH, Kind.DISTRIBUTED: Kind.SHARE, Kind.SHARE: Kind.SHARE}
 RUNS = ("run", "experimental_run_v2")
-"""The second is gone, but all that holds for the first holds for it as well."""
+"""TensorFlow no longer has the second one, which did the same."""
 DISTRIBUTING = {
     *("experimental_distribute_dataset", "distribute_datasets_from_function"),
     *("experimental_distribute_datasets_from_function", "make_dataset_iterator"),
@@ -77,12 +77,12 @@ _MAKERS = {
 STRATEGY_NAME = re.compile(
     r"_*((mirrored|dist|distribution|distribute|distributed|tpu|multi_?worker)_?)?strategy"
 )
-"""What people call nothing but a tf.distribute.Strategy, in lower case."""
+"""Names of nothing but a tf.distribute.Strategy, in lower case."""
 ITERATED = {"enumerate", "tqdm", "tqdm.tqdm", "tqdm.auto.tqdm", "tqdm.notebook.tqdm", "iter"}
 """Calls that hand on the elements of their first argument."""
 
 
 @cache
 def made_by(dotted: str) -> Kind | None:
-    """Return what a call of that name returns."""
+    """Return the kind of value that a call of that name returns."""
     return next((kind for kind, names in _MAKERS.items() if re.fullmatch(names, dotted)), None)

@@ -13,20 +13,20 @@ from autotune.code.values import Values
 
 Version = tuple[int, int]
 NEWEST: Version = (2, 21)
-"""Of TensorFlow: with this version every rule was tried out."""
+"""The version of TensorFlow with which every rule was tried out."""
 KERAS_3: Version = (2, 16)
 """From this version on, tf.keras is Keras 3."""
 _PUBLIC = re.compile(
     r"(?:tensorflow|keras)"
     r"(?!\.(?:_api|compiler|core|dtensor|python|security|src|tools|tsl)\b)(?:\..*)?"
 )
-"""What programs import: nothing of the insides, which only TensorFlow and Keras import."""
+"""Modules for programs; the others are for TensorFlow and Keras themselves."""
 _KERAS_STEPS = ("train_step", "test_step")
 _GRAPH_MODE = ("disable_eager_execution", "disable_v2_behavior", "Session", "as_default")
 
 
 class Module(Values):
-    """A module with all that rules ask about it, written for one version of TensorFlow."""
+    """A module written for one version of TensorFlow, with the answers to the rules' questions."""
 
     def __init__(self, root: ast.Module, target: Version = NEWEST) -> None:
         super().__init__(root)
@@ -44,7 +44,7 @@ class Module(Values):
 
     @cached_property
     def runs(self) -> dict[ast.Call, Function | None]:
-        """The calls of `strategy.run`, with what each runs if that is a function of the module."""
+        """The calls of `strategy.run`, each with the module's function that it runs."""
         calls = self.methods(Kind.STRATEGY, *RUNS)
         return {call: self.meant(argument(call, 0, "fn")) for call, _ in calls}
 
@@ -115,7 +115,7 @@ class Module(Values):
 
     @property
     def may_be_one_device(self) -> bool:
-        """Whether it is likely that all that the module does is done on one replica."""
+        """Whether all work of the module is likely to be done on one replica."""
         return bool(self.strategies) and self.strategies <= {ONE_DEVICE, *ANY_STRATEGY}
 
 

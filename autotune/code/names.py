@@ -23,11 +23,11 @@ class Binding:
     node: ast.AST
     """The statement, loop, item of a `with`, function, class or parameter."""
     value: ast.expr | None = None
-    """What is assigned, looped over, or entered, where that is followed."""
+    """The value that is assigned, looped over, or entered, where it is followed."""
     path: tuple[int, ...] = ()
-    """Which part of it, where it is taken apart."""
+    """The place in the value, where that is taken apart."""
     dotted: str = ""
-    """What is imported."""
+    """The imported name."""
 
     @property
     def is_assigned(self) -> bool:
@@ -66,7 +66,7 @@ class Names(Tree):
         self._dotted: dict[int, str] = {}
 
     def bindings_of(self, node: ast.AST | None) -> list[Binding]:
-        """Return all that a name may stand for; nothing for another node."""
+        """Return every binding of a name; nothing for another node."""
         if not isinstance(node, ast.Name):
             return []
         scope: Scope | None = self._at.get(node, self._at[self.root])
@@ -93,7 +93,7 @@ class Names(Tree):
         return binding.plain if binding else None
 
     def resolved(self, node: ast.expr) -> ast.expr:
-        """Return what is assigned to a name where that is certain, otherwise the node itself."""
+        """Return the value of a name where it is certain, otherwise the node itself."""
         return self.value(node) or node
 
     def constant(self, node: ast.expr | None) -> Any:
@@ -108,17 +108,16 @@ class Names(Tree):
         return max(before, key=lambda each: self.position(each.node), default=None)
 
     def binding_at(self, node: ast.expr, bindings: Iterable[Binding]) -> Binding | None:
-        """Return which of some bindings a name certainly has at a node."""
+        """Return the one of some bindings that a name certainly has at a node."""
         last = self.last_before(node, bindings)
-        return last if last and self._is_certain(node, last) else None
-
-    def _is_certain(self, node: ast.expr, binding: Binding) -> bool:
-        """Return whether a node stands in the block of statements of a binding, or deeper."""
-        around = (each for each in self.up(binding.node) if not isinstance(each[0], ast.With))
+        if last is None:
+            return None
+        # It is certain for a node in the block of statements of the binding, or deeper.
+        around = (each for each in self.up(last.node) if not isinstance(each[0], ast.With))
         holder, part = next(around)
         blocks = [each for _, each in ast.iter_fields(holder) if isinstance(each, list)]
         block = next((each for each in blocks if part in each), [])
-        return any(each in block for each in self.above(node))
+        return last if any(each in block for each in self.above(node)) else None
 
     def position(self, node: ast.AST) -> tuple[int, int]:
         at = node if isinstance(node, ast.expr | ast.stmt | ast.arg) else self.statement_of(node)
@@ -160,10 +159,10 @@ class Names(Tree):
         return at
 
     def dotted(self, node: ast.expr | None, depth: int = 0) -> str:
-        """Return what an expression stands for, such as `tf.distribute.MirroredStrategy`.
+        """Return the full name of an expression, such as `tf.distribute.MirroredStrategy`.
 
         TensorFlow is `tf`, Keras is `keras`, however it was imported: `keras` and `tf.keras` alike.
-        Empty where that is not certain, and for what the module defines by itself.
+        Empty where that is not certain, and for definitions of the module itself.
         """
         if depth > _DEEPEST:
             return ""
@@ -179,7 +178,7 @@ class Names(Tree):
         return self._dotted.get(key, "")
 
     def called(self, node: ast.AST | None) -> str:
-        """Return what a call calls, by its dotted name; empty for another node."""
+        """Return the dotted name of the callee; empty for another node."""
         return self.dotted(node.func) if isinstance(node, ast.Call) else ""
 
     def calls_of(self, *names: str) -> list[ast.Call]:
@@ -209,13 +208,13 @@ class Names(Tree):
         return next((it for it in body if isinstance(it, Method) and it.name == name), None)
 
     def members(self, node: ast.Attribute) -> list[ast.Attribute]:
-        """Return where the same member is read or written; nothing for what is of no own class."""
+        """Return where the same member is read or written; nothing for a foreign class."""
         owner = self.class_of(node.value)
         places = self.attributes[node.attr] if owner else []
         return [each for each in places if self.class_of(each.value) is owner]
 
     def member_values(self, owner: ast.ClassDef, name: str) -> list[ast.expr | None]:
-        """Return what is assigned to a member; None for what is unknown."""
+        """Return the values of a member; None for an unknown one."""
         found: list[ast.expr | None] = [
             self._assigned(each)
             for each in self.attributes[name]

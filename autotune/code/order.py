@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain, takewhile
+from itertools import takewhile
 
 from autotune.code.functions import Functions
 from autotune.code.tree import Comprehension, Function
@@ -32,13 +32,18 @@ class Order:
     """The order in which calls and statements of a module run in one process.
 
     A function runs where it is called first; one that the module neither calls nor hands over
-    runs after the module. What is handed over or decorated may run in another process.
+    runs after the module. A function that is handed over or decorated may run in another process.
     """
 
     def __init__(self, module: Functions) -> None:
         self._module = module
         self._reached: set[Function] = set()
-        self._may_return = self._around_returns()
+        self._may_return = set[object]()
+        """The statements after which a function may be over, though more of it follows."""
+        for each in module.nodes:
+            if isinstance(each, ast.Return):
+                above = module.above(each)
+                self._may_return |= {*takewhile(lambda it: not isinstance(it, Function), above)}
         self._main = self._course(self._listed(module.root.body, ()))
         self._at = {each.node: at for at, each in enumerate(self._main)}
         callers_first = sorted(module.functions, key=lambda each: bool(module.sites[each]))
@@ -64,7 +69,7 @@ class Order:
     def in_force(self, settings: Collection[ast.AST], use: ast.AST) -> ast.AST | None:
         """Return the last of some settings that may have run when a use first runs, or None.
 
-        What the module does not run by itself counts by the text, as after the module.
+        Settings that the module does not run by itself count by the text, as after the module.
         """
         module, (moments, functions) = self._module, self._first_runs(use)
         own = {each: self._at[each] for each in settings if each in self._at}
@@ -78,10 +83,7 @@ class Order:
         return max(near or others, key=module.position, default=None)
 
     def _first_runs(self, node: ast.AST) -> tuple[set[int], set[Function | None]]:
-        """Return the places in the course of the module where a node runs, through functions.
-
-        And the functions that run it but are not run by the module itself.
-        """
+        """Return where in the module's course a node runs, and functions that only others run."""
         module, found, functions = self._module, set[int](), set[Function | None]()
         waiting = [node]
         while waiting:
@@ -107,7 +109,7 @@ class Order:
         return all(own.get(each, name) == name for each, name in parts if isinstance(each, ast.If))
 
     def _course(self, start: Iterable[_Moment]) -> list[_Moment]:
-        """Return what runs, from the first to the last, without the bodies of other threads."""
+        """Return the moments in their order, without the bodies of other threads."""
         course: list[_Moment] = []
         waiting = [*start][::-1]
         while waiting:
@@ -151,10 +153,3 @@ class Order:
             self._reached.add(function)
             body = [function.body] if isinstance(function, ast.Lambda) else function.body
             yield from self._listed(body, branch)
-
-    def _around_returns(self) -> set[object]:
-        """Return the statements after which a function may be over, though more of it follows."""
-        returns = (each for each in self._module.nodes if isinstance(each, ast.Return))
-        above = (self._module.above(each) for each in returns)
-        inside = (takewhile(lambda it: not isinstance(it, Function), each) for each in above)
-        return {*chain.from_iterable(inside)}

@@ -32,7 +32,7 @@ def grouped(pairs: Iterable[tuple[Key | None, Value]]) -> Lists[Key, Value]:
 
 
 def reached(starts: Iterable[Key], onward: Callable[[Key], Iterable[Key]]) -> set[Key]:
-    """Return all that is reached from some starts, and these."""
+    """Return some starts, and everything that is reached from them."""
     found = {*starts}
     waiting = [*found]
     while waiting:
@@ -43,7 +43,7 @@ def reached(starts: Iterable[Key], onward: Callable[[Key], Iterable[Key]]) -> se
 
 
 class Tree:
-    """The nodes of a module, which is not to be changed afterwards."""
+    """The nodes of a module, whose syntax tree must not change afterwards."""
 
     def __init__(self, root: ast.Module) -> None:
         self.root = root
@@ -135,7 +135,7 @@ class Tree:
 
 
 def holds(node: Function | ast.ClassDef | Loop | Comprehension, part: ast.AST) -> bool:
-    """Return whether a part of a function, class or loop belongs to its body: what it runs."""
+    """Return whether a part of a function, class or loop belongs to its body."""
     if isinstance(node, Comprehension):
         return not isinstance(part, ast.comprehension)
     body = node.body if isinstance(node.body, list) else [node.body]

@@ -32,12 +32,12 @@ _REPEATED = {"itertools.repeat": 0, "repeat": 0, "dict.fromkeys": 1}
 
 @dataclass(frozen=True)
 class Part:
-    """A value that is an element of an element ... of what a node gives."""
+    """An element of an element … of the value of a node."""
 
     node: Node
     path: tuple[Key, ...] = ()
     maker: Kind | None = None
-    """What the node has to give, where the part is what a method of that returns."""
+    """The kind that the node must have, where the part is returned by a method of that kind."""
 
     def of(self, node: Node | None, *keys: Key) -> "Part | None":
         """Return the same part of another node, or of an element of it; None for no node."""
@@ -53,28 +53,28 @@ class Part:
 
 
 Entered = tuple[Meant, ...]
-"""The functions of the module that have led to a node, the last one first, with what each got."""
+"""The functions of the module that have led to a node, the last one first, with their arguments."""
 Step = tuple[ast.expr | None, Entered, tuple[int, ...]]
 """An expression, how it was reached, and which part of it is meant."""
 
 
 class Values(Functions):
-    """A module whose values are followed back; more than one answer means that it depends."""
+    """A module whose values are followed back; several answers mean that it depends."""
 
     def __init__(self, root: ast.Module) -> None:
         super().__init__(root)
         self._kinds: dict[Hashable, Kind | None] = {}
 
     def origins(self, node: ast.expr, *keys: Key) -> list[Part]:
-        """Return all that an expression, or a part of it, may stand for, itself first."""
+        """Return everything that an expression, or a part of it, may stand for, itself first."""
         return _reached(Part(node, keys), self._back)
 
     def is_end(self, part: Part) -> bool:
-        """Return whether it is unknown what a part comes from."""
+        """Return whether the source of a part is unknown."""
         return not any(self._back(part))
 
     def ingredients(self, node: ast.expr, without: Collection[str] = ()) -> set[Node]:
-        """Return all that a value may be computed from, but for members of some names."""
+        """Return everything that a value may be computed from, but for members of some names."""
 
         def back(part: Part) -> Iterator[Part | None]:
             if getattr(part.node, "attr", "") not in {*without} - {""}:
@@ -85,7 +85,7 @@ class Values(Functions):
         return {part.node for part in _reached(Part(node), back)}
 
     def kind(self, node: ast.expr, *keys: Key) -> Kind | None:
-        """Return what kind of value an expression, or a part of it, certainly gives, or None."""
+        """Return the kind that an expression, or a part of it, certainly has, or None."""
         part = Part(node, keys)
         key = self._key(part)
         if key not in self._kinds:
@@ -102,7 +102,7 @@ class Values(Functions):
         return None
 
     def _kind(self, start: Part) -> Kind | None:
-        """Return the one kind that all have which a value may come from."""
+        """Return the kind that every source of a value has, or None."""
         found: set[Kind | str | None] = set()
 
         def back(part: Part) -> Iterator[Part]:
@@ -129,7 +129,7 @@ class Values(Functions):
         return node, part.path, part.maker
 
     def _made(self, part: Part) -> Iterator[Part | Kind | str | None]:
-        """Yield what a part comes from, or what makes it: None where that is unknown."""
+        """Yield the sources of a part, or the kind that makes it; None where that is unknown."""
         changed = any(isinstance(it.node, ast.AugAssign) for it in self.bindings_of(part.node))
         match part.node:
             case ast.arg(arg=name, annotation=annotation):
@@ -178,9 +178,9 @@ class Values(Functions):
             yield from self._back(part)
 
     def _differs(self, run: ast.Call, path: tuple[Key, ...]) -> bool:
-        """Return whether what `strategy.run` returns may be a value of its own for each replica.
+        """Return whether `strategy.run` may return a value of its own for each replica.
 
-        A variable, and what is the same object on all of them, is returned as it is.
+        A variable, and an object that all of them share, is returned unchanged.
         """
         owner = getattr(run.func, "value", run)
         makers = [it.node for it in self.origins(owner) if isinstance(it.node, ast.Call)]
@@ -202,7 +202,7 @@ class Values(Functions):
         return True
 
     def _back(self, part: Part) -> Iterator[Part | None]:
-        """Yield what a part may come from; None where that is unknown."""
+        """Yield the possible sources of a part; None where one is unknown."""
         match part.node:
             case ast.Name() | ast.Attribute() as node:
                 yield from self._read(part, node)
@@ -256,7 +256,6 @@ class Values(Functions):
                 yield from [above.value] if parent in above.targets else []
 
     def _called(self, part: Part, call: ast.Call) -> Iterator[Part | None]:
-        """Yield what a call may return."""
         func, path = call.func, part.path
         owner = func.value if isinstance(func, ast.Attribute) else None
         name, plain = self.dotted(func), last_name(func)
@@ -299,7 +298,7 @@ class Values(Functions):
     def _before(
         self, node: ast.expr | None, entered: Entered, path: tuple[int, ...]
     ) -> Iterator[Step]:
-        """Yield what a dataset may be made from, by one step."""
+        """Yield the possible sources of a dataset, one step back."""
         match node:
             case ast.Call(func=ast.Attribute(value=owner, attr=name)) as call if (
                 name in OF_DATASETS
@@ -324,7 +323,7 @@ class Values(Functions):
                     yield value, through, (*part, *path)
 
     def _bound(self, name: ast.Name, entered: Entered) -> Iterator[Step]:
-        """Yield what a name may stand for where it is read, up to what certainly binds it."""
+        """Yield the values of a name where it is read, back to the certain one."""
         bindings = self.bindings_of(name)
         here = self.position(self.statement_of(name) or name)
         before = [each for each in bindings if self.position(each.node) < here]
@@ -340,7 +339,7 @@ class Values(Functions):
                 return
 
     def given_by(self, entered: Entered, node: ast.AST) -> list[ast.expr | None]:
-        """Return what the calls that have led there give for a name that is a parameter."""
+        """Return the values of a name that is a parameter, by the calls that have led there."""
         binding = self.only(node) if entered else None
         parameter = binding.node if binding else None
         return self._given(parameter, entered) if isinstance(parameter, ast.arg) else []
@@ -358,7 +357,7 @@ class Values(Functions):
 
 
 def repeated(node: Node) -> list[ast.expr]:
-    """Return what `itertools.repeat` and `dict.fromkeys` put into every element."""
+    """Return the element that `itertools.repeat` and `dict.fromkeys` repeat."""
     index = _REPEATED.get(ast.unparse(node.func)) if isinstance(node, ast.Call) else None
     return node.args[index : index + 1] if isinstance(node, ast.Call) and index is not None else []
 
@@ -379,7 +378,7 @@ def _reached(
 
 
 def _through(part: Part, kind: Kind | None) -> Kind | None:
-    """Return what a part of a value of that kind is."""
+    """Return the kind of a part, by the kind of the whole."""
     if part.maker not in {None, kind}:
         return None
     kind = Kind.DATASET if kind is Kind.GENERATOR and part.maker else kind
@@ -387,7 +386,7 @@ def _through(part: Part, kind: Kind | None) -> Kind | None:
 
 
 def _elements(node: Node, key: Key) -> list[ast.expr] | None:
-    """Return what may stand at a key of a container that is written out; None for another node."""
+    """Return the candidates for a key of a container display; None for another node."""
     match node:
         case ast.Tuple(elts=elts) | ast.List(elts=elts) | ast.Set(elts=elts):
             starred = any(isinstance(each, ast.Starred) for each in elts)
