@@ -19,7 +19,7 @@ TABLE = "[tool.autotune.doctor]"
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """How code is checked; the fields are the table's keys."""
+    """The settings of a check; the fields are the table's keys."""
 
     select: tuple[str, ...] | None = None
     """Rules; None for all."""

@@ -43,12 +43,12 @@ def check_paths(
     target: Version = NEWEST,
     exclude: Sequence[str] = (),
 ) -> Report:
-    """Return what the chosen rules find in files, and in folders without excluded paths."""
+    """Return the findings of the chosen rules in files, and in folders without excluded paths."""
     return sum_of(_check_file(each, chosen, target) for each in files_of(paths, exclude))
 
 
 def check_text(text: Text, chosen: Mapping[str, Rule], target: Version = NEWEST) -> Report:
-    """Return what the chosen rules find in a text, or raise CodeError where it is no Python."""
+    """Return the findings of the chosen rules in a text, or raise CodeError if it is no Python."""
     silent, troubles = _suppressions(text)
     root = text.parse()
     try:
@@ -73,7 +73,7 @@ def _found(
 
 
 def _suppressions(text: Text) -> tuple[set[tuple[int, str]], list[Trouble]]:
-    """Return which rules comments silence in which lines, and what is wrong with the comments."""
+    """Return the lines and rules that comments silence, and the troubles with these comments."""
     silent: set[tuple[int, str]] = set()
     troubles: list[Trouble] = []
     for line, comment in text.comments():

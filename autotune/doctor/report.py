@@ -1,4 +1,4 @@
-"""What a check has found, as text, as JSON and as commands of GitHub; and the rules as a list."""
+"""The findings of a check as text, as JSON and as commands of GitHub; and the rules as a list."""
 
 import json
 from collections.abc import Iterable
@@ -47,7 +47,7 @@ def sum_of(reports: Iterable[Report]) -> Report:
 
 
 def report_text(report: Report) -> Text:
-    """Return a line for each finding, then why and the remedy for each rule that was broken."""
+    """Return a line for each finding, then the reason and the remedy for each broken rule."""
     text = Text()
     for each in report.findings:
         style = _STYLES[each.severity]

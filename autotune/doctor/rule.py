@@ -1,4 +1,4 @@
-"""A rule: a function that finds a mistake, and a page that says why it is one, with examples."""
+"""A rule: a function that finds a mistake, and a page with the reason and with examples."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ from autotune.doctor.source import Edit
 from autotune.errors import UsageError
 
 Hit = tuple[ast.AST, str] | tuple[ast.AST, str, Edit | None]
-"""Where it is, a sentence that says what is wrong there, and the remedy if it is mechanical."""
+"""The place, a sentence on the mistake there, and the remedy if it is mechanical."""
 Hits = Iterator[Hit]
 HERE = "# <- here"
 """Ends the lines of an example where the rule must find something."""
@@ -33,9 +33,9 @@ class Severity(StrEnum):
 @dataclass(frozen=True, kw_only=True)
 class Rule:
     name: str
-    """Names it in output, options and comments."""
+    """The name in output, options and comments."""
     title: str
-    """What the mistake is, in a few words."""
+    """The mistake in a few words."""
     severity: Severity
     why: str
     instead: str
@@ -54,10 +54,10 @@ class Rule:
 
 
 def rule(check: Callable[[Module], Hits], page: str = "") -> Rule:
-    """Return the rule of a function; `rules.md` holds the pages of our own ones.
+    """Return the rule of a function; `rules.md` holds the pages of autotune's own ones.
 
     Raises:
-        UsageError: The page is none of a rule.
+        UsageError: The page has not the form of a rule's page.
     """
     name = check.__name__.replace("_", "-")
     page = (page or pages().get(name, "")).strip()
@@ -72,7 +72,7 @@ def rule(check: Callable[[Module], Hits], page: str = "") -> Rule:
 
 @cache
 def pages() -> dict[str, str]:
-    """Return the pages of our own rules, by the rules' names."""
+    """Return the pages of autotune's own rules, by name."""
     text = files("autotune.doctor").joinpath("rules.md").read_text("utf-8")
     parts = re.split("^### (.+)\n", text, flags=re.MULTILINE)[1:]
     return dict(zip(parts[::2], parts[1::2], strict=True))

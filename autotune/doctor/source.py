@@ -45,10 +45,10 @@ class Place:
 
 @dataclass(frozen=True)
 class Trouble:
-    """A file, or a comment in it, that the check could not make sense of."""
+    """A file that could not be read, or a comment that names no rule."""
 
     text: str
-    """What is wrong and where, in a sentence or two."""
+    """The trouble and its place, in a sentence or two."""
     unread: bool
     """Whether the file as a whole could not be checked."""
 
@@ -59,7 +59,7 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Edit:
-    """A piece of text within one line, and what to write instead."""
+    """A piece of text within one line, and its replacement."""
 
     start: tuple[int, int]
     """Line, which begins with 1, and column in bytes, as the parser counts."""
@@ -79,7 +79,7 @@ class Text:
     """The cells of a notebook that could not be read."""
 
     def parse(self) -> ast.Module:
-        """Return its syntax tree, or raise CodeError where it is no Python."""
+        """Return the syntax tree, or raise CodeError if the text is no Python."""
         try:
             with warnings.catch_warnings(action="ignore"):  # Of what the code escapes in its texts.
                 return ast.parse(self.content)
@@ -100,7 +100,7 @@ class Text:
         return Place(self.file, line - before, column + 1, last - before, end + 1, cell)
 
     def where(self, line: int) -> str:
-        """Return file and line, in words that editors understand."""
+        """Return file and line as editors read them."""
         cell, before = self._cell(line)
         return f"{self.file}:{'' if cell is None else f'cell {cell}:'}{line - before}"
 
@@ -215,7 +215,7 @@ def difference(path: Path, edits: Iterable[Edit]) -> str:
 
 
 def edit_file(path: Path, edits: Iterable[Edit]) -> None:
-    """Write a file anew with these edits, if what they make of it is Python."""
+    """Write a file anew with these edits, if the result is Python."""
     content, encoding = _read_exactly(path)
     after = edited(content, edits)
     ast.parse(after)

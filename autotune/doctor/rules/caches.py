@@ -1,4 +1,4 @@
-"""Random operations before a cache, which keeps what they have drawn in the first epoch."""
+"""Random operations before a cache, which keeps the numbers of the first epoch."""
 
 import ast
 import re
@@ -45,7 +45,7 @@ def random_before_cache(module: Module) -> Hits:
 
 
 def _drawn(module: Module, cache: ast.Call, dataset: ast.expr) -> ast.expr | None:
-    """Return what draws, each time anew, for a dataset that is cached."""
+    """Return the operation or layer that draws anew each time, before a dataset is cached."""
     stages = [*module.stages(dataset)]
     for index, (stage, entered) in enumerate(stages):
         if last_name(stage.func) in _MAPS and stage.args and _meet(module, cache, stage, entered):
@@ -74,7 +74,7 @@ def _meet(module: Module, cache: ast.Call, stage: ast.Call, entered: Entered) ->
 
 
 def _draw(module: Module, given: ast.expr) -> ast.expr | None:
-    """Return what of a function that is given to `map` draws: an operation, or a layer."""
+    """Return the operation or layer that draws in a function that is given to `map`."""
     if module.called(given) == "functools.partial" and isinstance(given, ast.Call):
         given = given.args[0] if given.args else given
     function = module.meant(given) or module.method(module.class_of(given), "call")
@@ -108,7 +108,7 @@ def _draws(module: Module, func: ast.expr) -> bool:
 
 
 def _is_made_by(module: Module, func: ast.expr, names: re.Pattern[str]) -> bool:
-    """Return whether a method is one of what a call of such a name makes."""
+    """Return whether a method belongs to the result of a call of such a name."""
     makers = module.origins(func.value) if isinstance(func, ast.Attribute) else ()
     return any(names.fullmatch(module.called(part.node)) for part in makers)
 

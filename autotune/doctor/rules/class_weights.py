@@ -5,7 +5,7 @@ import ast
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 
 _PLACE = 9
-"""Of the class weights among the arguments of `fit`."""
+"""The place of the class weights among the arguments of `fit`."""
 
 
 @rule

@@ -1,4 +1,4 @@
-"""Device names, as TensorFlow reads them, and where they are no help."""
+"""Device names, as TensorFlow reads them, and places where they do harm."""
 
 import ast
 import re
@@ -39,9 +39,9 @@ def misspelt_device(module: Module) -> Hits:
 
 
 def read_device(name: str) -> tuple[str, str] | None:
-    """Return type and index that a device name says, or None if TensorFlow refuses it.
+    """Return the type of a device name, or an empty text, and its index, or `*`.
 
-    Where it says none, the type is empty, and the index `*`.
+    None stands for a name that TensorFlow refuses.
     """
     parts = [_PART.fullmatch(each) for each in name.split("/")]
     found = [each.groupdict() for each in parts if each and (each["of"] or each["type"])]

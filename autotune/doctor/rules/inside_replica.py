@@ -1,4 +1,4 @@
-"""What belongs around `strategy.run`, in the function that it runs on each replica."""
+"""Calls that belong around `strategy.run`, in the function that it runs on each replica."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""What Keras 3, which is tf.keras since TensorFlow 2.16, does not have, or not under a strategy."""
+"""Features that Keras 3, which is tf.keras since TensorFlow 2.16, lacks, or under a strategy."""
 
 import ast
 import re
@@ -13,7 +13,7 @@ _KEYWORDS: dict[str, str] = API["keras-2"]["arguments"]
 _METHOD_KEYWORDS: dict[str, str] = API["keras-2"]["arguments-of-methods"]
 _SAME_MEANING = {"learning_rate", "reset_state", "steps_per_execution"}
 _METRIC = re.compile(r"metric|loss|acc(uracy)?\b|(?<!re)mean|auc|precision|recall|iou")
-"""In what people call a metric, in lower case."""
+"""In the names of metrics, in lower case."""
 
 
 @rule
@@ -41,7 +41,7 @@ def _calls(module: Module) -> Hits:
 
 
 def _today(module: Module, call: ast.Call, dotted: str, keyword: str) -> str | None:
-    """Return what to write for an argument; None if it is still taken."""
+    """Return today's name of an argument; None if it is still taken."""
     if dotted:
         owner, _, last = dotted.rpartition(".")
         found = _KEYWORDS.get(f"{dotted}.{keyword}", _KEYWORDS.get(f"{owner}.{keyword}"))
@@ -92,7 +92,7 @@ def keras_2_file(module: Module) -> Hits:
 
 
 def _ends(module: Module, call: ast.Call) -> tuple[str, ...]:
-    """Return how the path of what a call writes must end; nothing if that is not known."""
+    """Return the possible ends of the path that a call writes to; nothing if unknown."""
     if module.dotted(call.func) == "keras.callbacks.ModelCheckpoint":
         only_weights = argument(call, None, "save_weights_only")
         if isinstance(only_weights, ast.Constant) and only_weights.value is not None:
@@ -104,7 +104,7 @@ def _ends(module: Module, call: ast.Call) -> tuple[str, ...]:
 
 
 def _end(module: Module, node: ast.expr) -> str | None:
-    """Return how a path ends, where that is certain; `/` stands for what follows a separator."""
+    """Return the certain end of a path."""
     match node:
         case ast.Constant(value=str() as text):
             return text

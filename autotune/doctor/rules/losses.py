@@ -1,4 +1,4 @@
-"""What is summed or averaged over the replicas: losses divided wrongly, and clipped gradients.
+"""Sums and means over the replicas: losses divided wrongly, and clipped gradients.
 
 Rules ask for the terms of the loss that a gradient is taken of, and whether each is a mean, a sum
 or a number for each example of one replica.
@@ -92,7 +92,7 @@ def share_in_mean(module: Module) -> Hits:
 
 
 def _updated(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
-    """Yield what replicas put into a metric that is a mean: the call, the metric and the value."""
+    """Yield the values that replicas put into means: the call, the metric and the value."""
     for call in module.calls:
         metric, value = updated(call), argument(call, 0, "values")
         if value and module.function_of(call) in module.on_replicas and _is_mean(module, metric):
@@ -100,7 +100,7 @@ def _updated(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
 
 
 def _is_mean(module: Module, metric: ast.expr) -> bool:
-    """Return whether a metric is a mean, by what makes it, or as Keras's own one of the loss."""
+    """Return whether a metric is a mean, by its maker, or as Keras's own one of the loss."""
     binding = module.only(metric)
     if binding and binding.is_each and last_name(binding.value) == "metrics":
         return True
@@ -108,7 +108,7 @@ def _is_mean(module: Module, metric: ast.expr) -> bool:
 
 
 def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
-    """Yield what `reduce` takes the mean of, as the results of the function on each replica."""
+    """Yield the results of the function on each replica of which `reduce` takes the mean."""
     for call, _ in module.methods(Kind.STRATEGY, "reduce"):
         how, value = argument(call, 0, "reduce_op"), argument(call, 1, "value")
         if value and how and "MEAN" in (last_name(how), module.constant(how)):
@@ -124,7 +124,7 @@ def _reduced(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
 
 
 def _returned(module: Module) -> Iterator[tuple[ast.AST, ast.AST, ast.expr]]:
-    """Yield what steps of Keras return to be shown, which Keras averages over the replicas."""
+    """Yield the values that steps of Keras return, which Keras averages over the replicas."""
     for step in module.keras_steps:
         for result in module.returned[step]:
             match result:
@@ -168,7 +168,7 @@ def _is_batch_of_all(module: Module, size: ast.expr) -> bool:
 
 
 def _losses(module: Module) -> Iterator[ast.expr]:
-    """Yield what gradients are taken of, on replicas or in a step of Keras."""
+    """Yield the losses of which gradients are taken, on replicas or in a step of Keras."""
     for call in module.calls:
         taken = False
         match call.func:
@@ -185,7 +185,7 @@ def _losses(module: Module) -> Iterator[ast.expr]:
 def _terms(
     module: Module, node: ast.expr, *, sums: bool = True, depth: int = 0
 ) -> Iterator[ast.expr]:
-    """Yield what a value stands for, name by name and call by call, and what a sum adds up."""
+    """Yield a value as each of its names and calls has it, and the summands of a sum."""
     if depth > _DEEPEST:
         return
     yield node
@@ -211,7 +211,7 @@ def _results(module: Module, node: ast.expr) -> list[ast.expr]:
 
 
 def _divisions(module: Module, node: ast.expr) -> Iterator[ast.AST]:
-    """Yield where a term of a loss is divided again: there, or in place, as `loss /= replicas`."""
+    """Yield the second divisions of a term of a loss, also in place, as `loss /= replicas`."""
     if isinstance(node, ast.BinOp) and _divides_again(module, node.left, node.op, node.right):
         yield node
     last = module.binding_at(node, (it for it in module.bindings_of(node) if not _adds(it)))
@@ -236,7 +236,7 @@ def _divides_again(module: Module, left: ast.expr, op: ast.operator, right: ast.
 def _divided(
     module: Module, left: ast.expr, op: ast.operator, right: ast.expr
 ) -> list[tuple[ast.expr, ast.expr]]:
-    """Return which values an operation divides, each with the divisor."""
+    """Return the values that an operation divides, each with the divisor."""
     divided = [(left, right)] if isinstance(op, ast.Div) else []
     for value, factor in ((left, right), (right, left)) if isinstance(op, ast.Mult) else ():
         match _only_value(module, factor):
@@ -336,7 +336,7 @@ def _loss_object(module: Module, node: ast.expr) -> ast.Call | None:
 
 
 def _only_value(module: Module, node: ast.expr) -> ast.expr | None:
-    """Return the node itself, or what a name stands for: None if several, or if scaled later."""
+    """Return the node itself, or the value of a name: None if several, or if scaled later."""
     if not isinstance(node, ast.Name):
         return node
     bindings = [each for each in module.bindings_of(node) if not _adds(each)]

@@ -83,7 +83,7 @@ def _is_kept(module: Module, node: ast.AST, parent: ast.AST) -> bool:
 
 
 def _is_followed(module: Module, target: ast.expr) -> bool:
-    """Return whether all uses of what is assigned to a target are known to be a strategy's."""
+    """Return whether all uses of a target are known to be a strategy's."""
     if isinstance(target, ast.Tuple):
         return all(_is_followed(module, each) for each in target.elts)
     if not isinstance(target, ast.Attribute):

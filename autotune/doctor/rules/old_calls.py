@@ -1,4 +1,4 @@
-"""Calls of old answers and tutorials, which `old_api.toml` lists with what is written today."""
+"""Calls of old answers and tutorials, which `old_api.toml` lists with today's words."""
 
 import ast
 import re
@@ -118,7 +118,7 @@ def is_guarded(module: Module, node: ast.AST) -> bool:
 
 
 def is_caught(module: Module, node: ast.AST, errors: AbstractSet[str]) -> bool:
-    """Return whether a handler around a node is for some errors; it holds what is used instead."""
+    """Return whether a handler around a node is for some errors, and so holds a substitute."""
     return any(
         handler.type is None or errors & set(re.findall(r"\w+", ast.unparse(handler.type)))
         for each, part in module.up(node)

@@ -19,19 +19,22 @@ _MARKS = {"distribute", "experimental_distribute_dataset", "num_replicas_in_sync
 _GUARDS = re.compile(
     r"num_replicas|num_gpus|multi_?gpu|hasattr|isinstance|PerReplica|_context|\.values\b"
 )
-"""In a condition: what follows may be done for one replica, or by one."""
+"""In a condition: the branches may be for one replica, or run by one."""
 _SERVERS = "ParameterServerStrategy"
 """Each of its workers is one replica, most often."""
 Use = tuple[ast.expr, tuple[Key, ...], str]
-"""A value, which part of it must be a tensor there, and why, as the end of a sentence."""
+"""A value, the part of it that must be a tensor there, and the reason, which ends a sentence."""
 
 
 @rule
 def per_replica_as_tensor(module: Module) -> Hits:
     servers = module.strategies and all(it.endswith(_SERVERS) for it in module.strategies)
-    alone = servers or _sees_one_device(module)
+    # A program may choose one device for its process.
+    settings = map(module.statement_of, module.written("CUDA_VISIBLE_DEVICES"))
+    chosen = [it.value for it in settings if isinstance(it, ast.Assign)]
+    alone = chosen and not any("," in str(module.constant(it)) for it in chosen)
     known = module.strategies or any(map(module.attributes.get, _MARKS))
-    if module.may_be_one_device or module.is_graph_mode or alone or not known:
+    if module.may_be_one_device or module.is_graph_mode or servers or alone or not known:
         return
     on_replicas = module.on_replicas | module.merging_functions
     seen: set[tuple[int, str]] = set()
@@ -42,13 +45,6 @@ def per_replica_as_tensor(module: Module) -> Hits:
             seen.add(place)
             what = f"Where there are several replicas, `{place[1]}` holds a value for each"
             yield from () if _may_be_one(module, value) else [(value, f"{what}: {why}.")]
-
-
-def _sees_one_device(module: Module) -> bool:
-    """Return whether a module may choose one device for its process."""
-    statements = filter(None, map(module.statement_of, module.written("CUDA_VISIBLE_DEVICES")))
-    values = [it.value for it in statements if isinstance(it, ast.Assign)]
-    return bool(values) and not any("," in str(module.constant(it)) for it in values)
 
 
 def _uses(module: Module, node: ast.AST) -> Iterator[Use]:

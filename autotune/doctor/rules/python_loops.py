@@ -1,4 +1,4 @@
-"""Loops of training steps in Python: which run one in each round, and what they read of it."""
+"""Loops of training steps in Python, and the values that they read in each round."""
 
 import ast
 import re
@@ -114,7 +114,7 @@ def _step_loops(module: Module) -> Iterator[tuple[PythonLoop, list[ast.expr]]]:
 
 
 def _losses(module: Module, loop: PythonLoop) -> Iterator[ast.expr]:
-    """Yield what a loop that is a training step by itself takes the gradient of."""
+    """Yield the losses of a loop that is a training step by itself."""
     for call in module.calls_in(loop):
         if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient" and call.args:
             for each in module.bindings_of(call.args[0]):
@@ -194,7 +194,7 @@ def shown(node: ast.expr) -> list[ast.expr]:
 
 
 def _is_of_step(module: Module, loop: ast.AST, steps: list[ast.expr], node: ast.expr) -> bool:
-    """Return whether a value comes from a step of a loop, or from what each step counts."""
+    """Return whether a value comes from a step of a loop, or from a count of its steps."""
     match node:
         case ast.Call(func=ast.Attribute(attr="result", value=owner)):
             return module.kind(owner) is Kind.METRIC

@@ -15,11 +15,13 @@ _ORDERED = {f"tf.data.Dataset.{name}" for name in ("range", "from_tensor_slices"
 _CONTAINERS = ast.BinOp | ast.List | ast.Tuple | ast.Dict | Comprehension
 _LOOPS = ast.For | ast.AsyncFor | ast.comprehension
 _Holder = _LOOPS | Function
+_Handed = dict[ast.AST | None, ast.arg]
+"""Values that calls and threads hand to functions of the module, with the parameters."""
 _SHOWS = {"print", "str", "format", "info"}
 _DEVICES = {"device", "gpu", "tpu", "replica", "worker", "tower", "rank"}
 _PARTS = _DEVICES | {"part", "shard", "split", "share", "slice", "chunk", "partition"}
 _TIMES = {"epoch", "repeat", "repetition", "fold", "trial", "round"}
-"""Words of names: what a list is for, and what it is for if it is for no devices."""
+"""Words of names: of lists for devices, and of lists for other purposes."""
 _DEEPEST = 4
 _SENTENCE = "Each device gets the whole dataset: this holds the same one for all of them."
 
@@ -33,16 +35,15 @@ def same_dataset_on_devices(module: Module) -> Hits:
             parts = _origins(module, given)
             sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
             if sources:
-                choice = _Choice(module, {*reads, *(part.node for part in parts)})
-                holders = choice.holders(parts, {*sources})
-                if choice.is_only_place(holders) and _is_for_devices(
-                    module, read, sources, holders
-                ):
+                datasets = {*reads, *(part.node for part in parts)}
+                holders = _holders(module, parts, {*sources})
+                only_place = _changes_only_place(module, holders, datasets)
+                if only_place and _is_for_devices(module, read, sources, holders):
                     yield from ((each, _SENTENCE) for each in sources)
 
 
 def _reads(module: Module) -> Iterator[ast.expr]:
-    """Yield what batches are taken of, and what a model is fitted to."""
+    """Yield the datasets of which batches are taken, or to which a model is fitted."""
     for node in module.nodes:
         match node:
             case ast.For(iter=read) | ast.AsyncFor(iter=read) | ast.comprehension(iter=read):
@@ -54,7 +55,7 @@ def _reads(module: Module) -> Iterator[ast.expr]:
 
 
 def _origins(module: Module, read: ast.expr) -> list[Part]:
-    """Return what a dataset may come from: in a loop over several, from what that goes over."""
+    """Return the sources of a dataset: in a loop over several, those of the container."""
     bindings = module.bindings_of(read)
     loop = next((it for it in bindings if it.is_each and module.inside(read, it.node)), None)
     inside = [it for it in bindings if loop and module.inside(it.node, loop.node)]
@@ -108,7 +109,7 @@ def _is_for_devices(
 
 
 def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
-    """Yield names that say how often a container holds the dataset, and what it is called."""
+    """Yield names of a container that holds the dataset, and of the count of its elements."""
     yield from filter(None, [module.function_of(source)])
     match module.statement_of(source):
         case ast.Assign(targets=named):
@@ -133,9 +134,9 @@ def _words(nodes: Iterable[ast.AST]) -> set[str]:
 
 
 def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
-    """Return where the same dataset is put into a container again and again.
+    """Return the places that put the same dataset into a container again and again.
 
-    Empty if what a device reads may come from elsewhere as well.
+    Empty if a device may read from elsewhere as well.
     """
     found: list[ast.AST] = []
     for part in parts:
@@ -195,68 +196,61 @@ def _is_whole(module: Module, node: ast.expr, *, once: bool) -> bool:
     return module.called(node) in _ORDERED
 
 
-class _Choice:
-    """How one of the datasets is chosen, and what else depends on which one it is."""
+def _holders(module: Module, parts: list[Part], sources: set[ast.AST]) -> list[_Holder]:
+    """Return the loops that choose one of the datasets, and functions that are given one."""
+    found: dict[ast.AST, None] = {}
+    for part in parts:
+        node = part.node
+        froms = module.origins(node) if isinstance(node, ast.expr) else []
+        if isinstance(node, ast.arg):
+            values = (value for value, _ in module.given(node) if value)
+            froms = [it for value in values for it in module.origins(value)]
+        if not part.path and node not in sources and any(it.node in sources for it in froms):
+            keys = _names(module, node.slice) if isinstance(node, ast.Subscript) else []
+            for name in (node, *keys):
+                bound = [it.node for it in module.bindings_of(name)]
+                around = [it for it in bound if module.inside(name, it)]
+                found |= dict.fromkeys(around or bound)
+    loops = [it for it in found if isinstance(it, _LOOPS)]
+    return [*loops, *(module.function_with(it) for it in found if isinstance(it, ast.arg))]
 
-    def __init__(self, module: Module, parts: set[Node]) -> None:
-        self._module = module
-        self._parts = parts
-        given = (each for each in module.nodes if isinstance(each, ast.arg))
-        pairs = ((value, it) for it in given for value, _ in module.given(it))
-        self._handed: dict[ast.AST | None, ast.arg] = dict(pairs)
-        """What calls and threads hand to functions of the module, with the parameters."""
 
-    def holders(self, parts: list[Part], sources: set[ast.AST]) -> list[_Holder]:
-        """Return the loops that choose one of the datasets, and functions that are given one."""
-        found: dict[ast.AST, None] = {}
-        for part in parts:
-            node = part.node
-            froms = self._module.origins(node) if isinstance(node, ast.expr) else []
-            if isinstance(node, ast.arg):
-                values = (value for value, _ in self._module.given(node) if value)
-                froms = [it for value in values for it in self._module.origins(value)]
-            if not part.path and node not in sources and any(it.node in sources for it in froms):
-                keys = _names(self._module, node.slice) if isinstance(node, ast.Subscript) else []
-                for name in (node, *keys):
-                    bound = [it.node for it in self._module.bindings_of(name)]
-                    around = [it for it in bound if self._module.inside(name, it)]
-                    found |= dict.fromkeys(around or bound)
-        loops = [it for it in found if isinstance(it, _LOOPS)]
-        given = (it for it in found if isinstance(it, ast.arg))
-        return [*loops, *map(self._module.function_with, given)]
+def _changes_only_place(module: Module, holders: list[_Holder], datasets: set[Node]) -> bool:
+    """Return whether only the device, and what is shown, depend on which dataset it is."""
+    parameters = (each for each in module.nodes if isinstance(each, ast.arg))
+    handed: _Handed = {value: it for it in parameters for value, _ in module.given(it)}
+    for each in holders:
+        if isinstance(each, _LOOPS):
+            changing = {name.id for name in _names(module, each.target)}
+        else:
+            held = module.children[each.args]
+            changing = {it.arg for it in held if isinstance(it, ast.arg)} - {"self"}
+        around = module.parents[each] if isinstance(each, ast.comprehension) else each
+        for use in _names(module, around):
+            changes = isinstance(use.ctx, ast.Load) and use.id in changing
+            if changes and not _is_place(module, use, datasets, handed):
+                return False
+    return bool(holders)
 
-    def is_only_place(self, holders: list[_Holder]) -> bool:
-        """Return whether what changes with the dataset is only the device, and what is shown."""
-        for each in holders:
-            if isinstance(each, _LOOPS):
-                changing = {name.id for name in _names(self._module, each.target)}
-            else:
-                held = self._module.children[each.args]
-                changing = {it.arg for it in held if isinstance(it, ast.arg)} - {"self"}
-            around = self._module.parents[each] if isinstance(each, ast.comprehension) else each
-            for use in _names(self._module, around):
-                if isinstance(use.ctx, ast.Load) and use.id in changing and not self._is_place(use):
-                    return False
-        return bool(holders)
 
-    def _is_place(self, use: ast.Name, depth: int = 0) -> bool:
-        """Return whether a name is used for a device, for what is shown, or for the dataset."""
-        around = [use, *self._module.above(use)]
-        shown = any(last_name(getattr(it, "func", None)) in _SHOWS for it in around)
-        placed = any(self._module.called(it) == "tf.device" for it in around)
-        if shown or placed or not self._parts.isdisjoint(around):
-            return True
-        bound: ast.AST | None = next(
-            (self._handed[it] for it in around if it in self._handed), None
-        )
-        name = getattr(bound, "arg", "")
-        match self._module.statement_of(use):
-            case ast.Assign(targets=[ast.Name(id=plain)], value=value) as statement if not bound:
-                calls = any(self._module.calls_in(value))
-                bound, name = (None, "") if calls else (statement, plain)
-        uses = (
-            use
-            for use in self._module.loads[name]
-            if any(each.node is bound for each in self._module.bindings_of(use))
-        )
-        return depth < _DEEPEST and bool(name) and all(self._is_place(it, depth + 1) for it in uses)
+def _is_place(
+    module: Module, use: ast.Name, datasets: set[Node], handed: _Handed, depth: int = 0
+) -> bool:
+    """Return whether a name is used for a device, for what is shown, or for the dataset."""
+    around = [use, *module.above(use)]
+    shown = any(last_name(getattr(it, "func", None)) in _SHOWS for it in around)
+    placed = any(module.called(it) == "tf.device" for it in around)
+    if shown or placed or not datasets.isdisjoint(around):
+        return True
+    bound: ast.AST | None = next((handed[it] for it in around if it in handed), None)
+    name = getattr(bound, "arg", "")
+    match module.statement_of(use):
+        case ast.Assign(targets=[ast.Name(id=plain)], value=value) as statement if not bound:
+            calls = any(module.calls_in(value))
+            bound, name = (None, "") if calls else (statement, plain)
+    uses = (it for it in module.loads[name] if any(e.node is bound for e in module.bindings_of(it)))
+    return (
+        depth < _DEEPEST
+        and bool(name)
+        and all(_is_place(module, it, datasets, handed, depth + 1) for it in uses)
+    )

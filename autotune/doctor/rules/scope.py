@@ -32,7 +32,7 @@ def created_outside_scope(module: Module) -> Hits:
 
 
 def _named(module: Module) -> Iterator[tuple[ast.expr, Uses]]:
-    """Yield what is made outside and has a name, with where that is read."""
+    """Yield the named values that are made outside, with the reads of the name."""
     for scope in module.scopes:
         for name, bindings in scope.names.items():
             values = [each.plain for each in bindings]
@@ -43,7 +43,7 @@ def _named(module: Module) -> Iterator[tuple[ast.expr, Uses]]:
 
 
 def _members(module: Module) -> Iterator[tuple[ast.expr, Uses]]:
-    """Yield what `self.model = ...` makes outside, once, with where that is read."""
+    """Yield the values that `self.model = ...` makes outside, once, with the reads."""
     for node in (each for found in list(module.attributes.values()) for each in found):
         statement = module.parents[node]
         assigned = isinstance(node.ctx, ast.Store) and isinstance(statement, ast.Assign)
@@ -85,7 +85,7 @@ def _is_outside(module: Module, node: ast.AST) -> bool:
 
 
 def _use(module: Module, node: ast.Name | ast.Attribute, kind: Kind) -> str:
-    """Return how it is used under the strategy, as the end of a sentence; empty if it is not."""
+    """Return the use under the strategy, as the end of a sentence; empty for none."""
     if isinstance(node.ctx, ast.Load) and module.function_of(node) in module.replica_functions:
         return f", and used on its replicas in line {node.lineno}"
     if isinstance(node, ast.Attribute):
@@ -124,7 +124,7 @@ def _is_only_counted(module: Module) -> bool:
 
 
 def _compiled_outside(module: Module) -> Hits:
-    """Yield where a model from the scope gets an optimizer that is not from there."""
+    """Yield the compilations of models from the scope with an optimizer from outside."""
     for call in module.calls:
         if isinstance(call.func, ast.Attribute) and call.func.attr == "compile":
             given = argument(call, 0, "optimizer")

@@ -7,7 +7,7 @@ from autotune.doctor import Function, Hits, Kind, Module, argument, last_name, r
 
 _SETS = ("tf.random.set_seed", "tf.compat.v1.set_random_seed", "keras.utils.set_random_seed")
 _KERAS_SETS = ("keras.utils.set_random_seed", "random.seed")
-"""What `keras.random` starts from."""
+"""The seeds of `keras.random`."""
 _SETTERS = ("set_seed", "set_random_seed")
 DRAWS = re.compile(
     r"(tf|keras)\.random\.(uniform|normal|truncated_normal|gamma|poisson|categorical|shuffle"
@@ -42,7 +42,7 @@ def one_seed_for_replicas(module: Module) -> Hits:
 
 
 def _on_replicas(module: Module) -> set[Function]:
-    """Return what replicas run, without what may ask which replica it is."""
+    """Return the functions of replicas, without those that may ask for the replica's number."""
     run = [each for each in module.runs.values() if each]
     starts: list[Function] = [*run, *module.keras_steps]
     methods = [(each, module.class_of_method(each)) for each in module.functions if starts]

@@ -1,4 +1,4 @@
-"""Which examples each replica and worker gets: the whole batch, another one, or all of them."""
+"""The examples of each replica and worker: the whole batch, another one, or all of them."""
 
 import ast
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def next_in_replica(module: Module) -> Hits:
 
 
 def _given(call: ast.Call) -> Iterator[ast.expr]:
-    """Yield what a call of `strategy.run` hands to the function."""
+    """Yield the values that a call of `strategy.run` hands to the function."""
     values = [*call.args[1:], *(each.value for each in call.keywords if each.arg != "options")]
     if call.args and isinstance(call.args[0], ast.Call):
         values += call.args[0].args[1:]
@@ -56,7 +56,7 @@ def _given(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _held(module: Module, function: Function) -> Iterator[ast.expr]:
-    """Yield the names by which the function uses what surrounds it, but for shapes and types."""
+    """Yield the names of outer values that the function uses, but for shapes and types."""
     for each in module.walk(function):
         if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
             asked = getattr(module.parents[each], "attr", "") in {"shape", "dtype"}

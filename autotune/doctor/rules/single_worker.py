@@ -1,4 +1,4 @@
-"""What one of several workers does alone, or all of them do to one file."""
+"""Operations that one of several workers runs alone, or all of them on one file."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ _CHIEF = (
     *("chief", "task_id", "task_type", "task_index", "worker_id", "worker_index", "rank"),
     *("cluster_resolver", "master", "process_index", "is_main", "write_path", "should_"),
 )
-"""Parts of names: a program with one of these may know which worker is writing."""
+"""Parts of names: a program with one of these may know the writing worker."""
 
 
 @rule

@@ -1,4 +1,4 @@
-"""What comes too late at the start of a program: set-up of the runtime, and TF_CONFIG."""
+"""Steps that come too late at the start of a program: set-up of the runtime, and TF_CONFIG."""
 
 import ast
 import re
@@ -86,7 +86,7 @@ def tf_config_after_strategy(module: Module) -> Hits:
 
 
 def _key(calls: dict[ast.AST, str], call: ast.AST) -> tuple[str, list[str]]:
-    """Return which setting a call makes: its name and, before the value, the device."""
+    """Return the setting of a call: its name and, before the value, the device."""
     return calls[call], [*map(ast.dump, getattr(call, "args", ())[:-1])]
 
 

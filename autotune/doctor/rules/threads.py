@@ -14,7 +14,7 @@ _STARTS = {"submit", "map", "starmap", "apply_async", "map_async", "imap", "imap
 _THREADS = {"threading.Thread", "threading.Timer"}
 _WAITS = {"join", "result", "get", "wait"}
 _NO_READS = {"shape", "dtype", "name", "device", "get_shape", "trainable", "handle", "path"}
-"""Of a variable, what threads cannot change."""
+"""The members of a variable that threads cannot change."""
 _LOCK = re.compile("lock|mutex|semaphore")
 _DEEPEST = 6
 
@@ -53,7 +53,7 @@ def _at_once(module: Module, first: ast.Call, second: ast.Call) -> bool:
 
 
 def _started(module: Module, call: ast.Call) -> Function | None:
-    """Return what a call makes a thread run."""
+    """Return the function that a call lets a thread run."""
     owner = module.class_of(call)
     if owner and _is_thread(module, owner):
         return module.method(owner, "run")
@@ -98,7 +98,7 @@ def _changed(module: Module, call: ast.Call, found: set[Function]) -> set[ast.ex
 
 
 def _shared(module: Module, owner: ast.expr, kind: Kind, found: set[Function]) -> set[ast.expr]:
-    """Return where that is made which all threads share, if it is certainly the same one."""
+    """Return the calls that make the value of a name, if all threads certainly share it."""
     parts = module.origins(owner)
     calls = [part.node for part in parts if isinstance(part.node, ast.Call)]
     several = any(None in part.path for part in parts)
