@@ -17,11 +17,10 @@ from autotune.cli.operate import database, keys_app, workers_app
 from autotune.cli.options import HereCommand, SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.run import RunCommand, run
-from autotune.cli.saved import report, script
+from autotune.cli.saved import VERIFY_CODES, report, script, verify
 from autotune.cli.serve import serve
 from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
-from autotune.cli.verify import EXIT_CODES as VERIFY_CODES, verify
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 findings (doctor) or refuted (verify), 2 usage error, 3 nothing "

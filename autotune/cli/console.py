@@ -62,7 +62,11 @@ class Commands(TyperGroup):
                 raise
             found = _known(error)
             if found.cause:
-                log_error(found.cause, found.advice)
+                # In one line, as `log` prints.
+                said = Text.assemble(("Error: ", "bold red"), found.cause)
+                notices().print(said, soft_wrap=True)
+                if found.advice:
+                    log(found.advice)
             code = found.exit_code
         if standalone_mode:
             sys.exit(code)
@@ -116,11 +120,3 @@ def _wrong_call(error: typer.TyperException) -> UsageError:
         example = "autotune run train.py --epochs 3, or autotune run DIR -- --epochs 3."
         return UsageError(cause, f"Options of the training stand behind it: {example}")
     return UsageError(cause, f"Help: {context.command_path} --help" if context and cause else "")
-
-
-def log_error(cause: str, next_step: str = "") -> None:
-    """Print what is wrong and, in a second line, what to do about it."""
-    # No wrapping: whoever searches a log for a message finds it in one line.
-    notices().print(Text.assemble(("Error: ", "bold red"), cause), soft_wrap=True)
-    if next_step:
-        log(next_step)

@@ -84,23 +84,18 @@ def _uploaded(
     fit: str | None,
     dataset_arg: list[str] | None,
 ) -> Program:
-    """Upload a folder, having told what is sent."""
     from autotune.workload import is_script
 
     params = take.pairs(dataset_arg, "--dataset-arg")
-    with chdir(_folder(folder)):
-        # Read here, as in `tune`: a mistake is told before anything is sent.
+    if not folder.is_dir():
+        raise UsageError(f"The folder {folder} is not there.", "Check --folder.")
+    with chdir(folder):
+        # Read here, as in `tune`: a mistake is found before anything is sent.
         take.subject(model, behind, fit)
     what: dict[str, Any] = (
         {"arguments": behind, "fit": fit} if is_script(model) else {"dataset": behind[0]}
     )
     return client.upload(model, **what, dataset_params=params, folder=folder, notify=log)
-
-
-def _folder(folder: Path) -> Path:
-    if not folder.is_dir():
-        raise UsageError(f"The folder {folder} is not there.", "Check --folder.")
-    return folder
 
 
 def _needs_from(given: Iterable[str] | None) -> dict[str, Any]:

@@ -308,7 +308,11 @@ class Earlier(NamedTuple):
     def result_of(self, search: Callable[..., Result]) -> Result:
         """Return the result if it holds, or else that of a search, which may go on."""
         if self.result and self.holds:
-            log(f"Training with the result of {self._date}; --again searches anew")
+            from autotune.result.saved import RESULT
+
+            written = datetime.fromtimestamp((self.folder / RESULT).stat().st_mtime, UTC)
+            date = f"{written.astimezone():%d %b %Y, %H:%M}"
+            log(f"Training with the result of {date}; --again searches anew")
             return self.result
         if self.result and not self.goes_on:
             log(f"The result in {self.folder} is of another {self.changed[0]}: a new search begins")
@@ -319,13 +323,6 @@ class Earlier(NamedTuple):
             if not self.goes_on:
                 raise
             return search(resume=False)
-
-    @property
-    def _date(self) -> str:
-        from autotune.result.saved import RESULT
-
-        written = (self.folder / RESULT).stat().st_mtime
-        return f"{datetime.fromtimestamp(written, UTC).astimezone():%d %b %Y, %H:%M}"
 
 
 def earlier_in(

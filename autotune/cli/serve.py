@@ -9,10 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from threading import Event
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -40,15 +39,10 @@ GRACE_SECONDS = 20.0
 _POLL_SECONDS = 0.2
 
 
-class PartName(StrEnum):
-    API = "api"
-    WORKER = "worker"
-
-
 def serve(
     *,
     part: Annotated[
-        PartName | None,
+        Literal["api", "worker"] | None,
         typer.Argument(help="Run only this part; without it both.", show_default=False),
     ] = None,
     host: Host = LOCAL_HOST,
@@ -60,13 +54,13 @@ def serve(
     from autotune.versions import check_service
 
     check_service()
-    if part is PartName.WORKER:
+    if part == "worker":
         if (host, port, no_keys) != (LOCAL_HOST, USUAL_PORT, False):
             raise UsageError("A worker takes no --host, --port or --no-keys.", "Leave them out.")
         from autotune.api.work.worker import main
 
         return main(settings)
-    if part is PartName.API:
+    if part == "api":
         from autotune.api.http.app import serve as serve_api
         from autotune.api.log import write_log
         from autotune.api.settings import load_settings

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune import Interval, Verdict, Verification, VerificationOutcome
-from autotune.cli.verify import verification_text
+from autotune.cli.saved import verification_text
 from autotune.config import Configuration
 from autotune.result.saved import SavedConfiguration, save_configuration
 from autotune.versions import VERSION
