@@ -82,7 +82,7 @@ class Factory(Value):
     def parameters(self) -> tuple[str, ...] | None:
         """The parameters that its text declares; None where only running it tells.
 
-        A decorator may change them, and who takes any keyword has no list.
+        A decorator may change them, and a function that takes any keyword has no list.
         """
         text = self.source.text if self.source else None
         if self.source is None and self.root is not None:
@@ -150,7 +150,11 @@ def factory_from_callable(
     """Return the factory for a function: by import where a fresh process can, else by value."""
     name = getattr(function, "__qualname__", repr(function))
     module = getattr(function, "__module__", None) or ""
-    if module not in ("", "__main__") and _resolves(function, module, name):
+    # What importing the module and looking up the name gives.
+    found: Any = sys.modules.get(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if found is function and module not in ("", "__main__"):
         return Factory(name=name, module=module, root=root_of(module), arguments=_pairs(arguments))
     try:
         pickled = cloudpickle.dumps(function)
@@ -210,14 +214,6 @@ def _module(where: str) -> tuple[str, str | None]:
             "Run autotune in the folder that contains it, install it, or pass the file's path.",
         )
     return where, None
-
-
-def _resolves(function: Callable[..., Any], module: str, name: str) -> bool:
-    """Whether importing `module` and looking up `name` gives this very function."""
-    found: Any = sys.modules.get(module)
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    return found is function
 
 
 class Workload(Value):

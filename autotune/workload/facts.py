@@ -100,9 +100,9 @@ class FitFacts(Value):
     of: str = ""
     """What the line calls it on, as the script writes it; empty where it calls it otherwise."""
     data: FitData | None = None
-    """None where nobody has looked."""
+    """None where it was not inspected."""
     epochs: int | None = None
-    """As many as one call makes; None where nobody has looked."""
+    """As many as one call makes; None where it was not inspected."""
     loop: int | None = None
     """The first line under way that stands in a loop, which may call it again; None for none."""
     may_stop: bool = False
@@ -196,8 +196,8 @@ class WorkloadFacts(Value):
     accumulated_steps: int = 1
     """Steps whose gradients make one update."""
     built_in_batch: int | None = None
-    """The size of batches with whose half the model cannot be trained, because it is built into it;
-    None where any will do."""
+    """The size of batches that is built into the model, so that half of it cannot be trained; None
+    where any will do."""
     summed_loss: bool = False
     """Whether the loss is a sum over the batch, or one divided by a constant: with twice as many
     examples its gradients are twice as large."""
@@ -283,7 +283,7 @@ class WorkloadFacts(Value):
 
     @property
     def cache_bytes(self) -> int | None:
-        """Bytes that a cache holds of all examples; None where nobody knows how many there are."""
+        """Bytes that a cache holds of all examples; None where their number is unknown."""
         handed = [(each.elements, each.element_bytes) for each in self.handed]
         parts = handed or [(self.examples, self.example_bytes)]
         return sum(n * b for n, b in parts if n) if all(n for n, _ in parts) else None
@@ -299,7 +299,7 @@ example that came, or on chance; `docs/errors.md` lists them."""
 
 
 class BatchSource(StrEnum):
-    """Who says what the user's own batch is."""
+    """Where the user's own batch comes from."""
 
     OPTION = "option"
     """The option `global_batch`."""
@@ -310,7 +310,7 @@ class BatchSource(StrEnum):
     FACTORY = "factory"
     """The default of the dataset factory's parameter `batch_size`."""
     KERAS = "keras"
-    """Nobody, so it is that of Keras."""
+    """The default of Keras."""
 
 
 class OwnBatch(NamedTuple):

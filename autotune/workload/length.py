@@ -54,7 +54,7 @@ class Length(Value):
 def length_of(
     facts: WorkloadFacts, *, epochs: int | None = None, train_for: float | None = None
 ) -> Length:
-    """Return how long a training is by the user's own settings; an hour where nobody says it.
+    """Return how long a training is by the user's own settings; an hour where nothing tells.
 
     Args:
         facts: Of its workload.
@@ -79,7 +79,7 @@ def length_of(
 
 
 def own_rate(facts: WorkloadFacts) -> float | None:
-    """Return the rough examples per second of a script's own `fit`; None where nobody timed it."""
+    """Return the rough examples per second of a script's own `fit`; None where it was not timed."""
     return own_batch(facts).size / facts.own_step_seconds if facts.own_step_seconds else None
 
 
