@@ -21,10 +21,6 @@ class TestLocalEngine(ProcessContract):
     def new_engine(cls) -> LocalEngine:
         return LocalEngine()
 
-    @pytest.fixture
-    def engine(self, engine: LocalEngine) -> LocalEngine:
-        return engine
-
     @pytest.fixture(autouse=True)
     def _alone(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Wait for no search outside these tests."""
