@@ -30,12 +30,12 @@ LONGEST_NAME, LONGEST_PATH, DEEPEST = 255, 1000, 64
 CHUNK = 1 << 20
 _GZIP = b"\x1f\x8b"
 _ZIPPED = b"PK\x01\x02"
-"""Begins each entry of a zip's directory."""
+"""Beginning of each entry in a zip's directory."""
 _DAMAGED = (
     *(tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError),
     *(NotImplementedError, RuntimeError, ValueError, UnicodeError, OverflowError, struct.error),
 )
-"""What the readers raise for what is no archive, is cut, encrypted, or packed in another way."""
+"""Errors of the readers for a file that is no archive, is cut, encrypted or packed otherwise."""
 
 
 class Limits(Value):
@@ -43,7 +43,7 @@ class Limits(Value):
 
     files: int
     bytes: int
-    """Of all files, unpacked."""
+    """Size of all files, unpacked."""
 
 
 class _Entry(NamedTuple):

@@ -1,4 +1,4 @@
-"""Who asks: keys, and people who sign in at a reverse proxy, which names them in headers."""
+"""Callers: keys, and people who sign in at a reverse proxy, which names them in headers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from autotune.base import Value
 from autotune.wire.errors import KeyRefused, ScopeMissing
 
 PERSON = "person:"
-"""Begins the id of a person, and of no key."""
+"""Beginning of the id of a person, and of no key."""
 _HeaderName = Annotated[str, Field(pattern="^[A-Za-z0-9-]{1,100}$")]
 _ProjectName = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class Scope(StrEnum):
-    """What a caller may do in its project."""
+    """A permission of a caller in its project."""
 
     READ = "read"
     """Read jobs, workloads, spaces, workers and metrics."""
@@ -37,7 +37,7 @@ class Caller(Value):
     id: str
     name: str
     project: str
-    """Whose jobs it sees, and whose its jobs are."""
+    """The project whose jobs it sees, and to which its own belong."""
     scopes: frozenset[Scope] = frozenset()
 
     def require(self, scope: Scope) -> None:
@@ -59,7 +59,7 @@ class TrustedProxy(Value):
     """By group; a person in several gets the project of the first that is listed here."""
 
     def caller(self, peer: str, header: Callable[[str], Sequence[str]]) -> Caller | None:
-        """Return the person who asks; None if it is not the proxy that does, or it names none."""
+        """Return the person whom the proxy names; None for another peer, or without a name."""
         # In UTF-8; Starlette reads headers as Latin-1.
         users, groups = (
             [each.encode("latin-1").decode("utf-8", "replace") for each in header(name)]

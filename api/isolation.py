@@ -1,6 +1,6 @@
-"""A network namespace for a search, so that nobody outside reaches the servers of its processes.
+"""A network namespace for a search, in which no other process reaches the servers of its own.
 
-TensorFlow's worker server listens on every address and asks nobody who they are. Within a
+TensorFlow's worker server listens on every address and authenticates no caller. Within a
 namespace of its own, every address is a loopback that only the search's processes see.
 
 Nothing is imported here that starts threads: the system gives an ordinary user a namespace only
@@ -26,7 +26,7 @@ _INTERFACE = struct.Struct("16sH22x")
 
 
 class Isolation(StrEnum):
-    """What the operator wants."""
+    """The operator's choice."""
 
     AUTO = "auto"
     """A network of its own where the system allows it."""

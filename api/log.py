@@ -57,5 +57,5 @@ def log(sentence: str, level: int = logging.INFO, **fields: Field) -> None:
 
 
 def note(action: str, target: str, **fields: Field) -> None:
-    """Log who changed what; the key and the address are those of the request at hand."""
+    """Log a change; the key and the address are those of the request at hand."""
     log("A change was made.", logging.INFO, action=action, target=target, **fields)

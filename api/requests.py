@@ -37,7 +37,7 @@ from autotune.workload import Returned, WorkloadFacts, is_script
 
 MOST_AXES = 32
 LARGEST = 2.0**63
-"""Of a space's numbers; sizes are computed with them."""
+"""Largest number of a space; sizes are computed with them."""
 MOST_STRUCTURES = 4096
 """Ways of distributing in one space; looking at more takes too long for an answer."""
 
@@ -50,7 +50,7 @@ def _digits(given: Any) -> Any:
 
 # The bounds come first, so that the JSON schema has them.
 DIGITS = BeforeValidator(_digits)
-"""Of a whole number in plain digits; `+1.0` is none."""
+"""A whole number in plain digits; `+1.0` is none."""
 
 
 class ListQuery(Described):

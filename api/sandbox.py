@@ -27,7 +27,7 @@ CODE = "/job/code"
 HOME = "/tmp"  # noqa: S108 - a folder of its own, in memory
 _SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
 _OF_ETC = ("alternatives", "ld.so.cache", "localtime", "nsswitch.conf", "OpenCL")
-"""Of /etc, which may hold secrets, what programs need."""
+"""The files of /etc, which may hold secrets, that programs need."""
 _PASSED = ("LANG", "LC_ALL", "PATH", "TZ", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "XLA_FLAGS")
 _FAMILIES = ("CUDA_", "NVIDIA_", "NCCL_", "TF_")
 """Variables of the worker's that a program gets, and beginnings of their names."""

@@ -1,4 +1,4 @@
-"""What the operator decides: a TOML file, and variables of the environment, which win.
+"""The operator's settings: a TOML file, and variables of the environment, which win.
 
     AUTOTUNE_SERVICE_FILE=service.toml
     AUTOTUNE_SERVICE_DATABASE=postgresql://autotune@db/autotune
@@ -46,7 +46,7 @@ FILE = f"{PREFIX}FILE"
 DEVICES = "devices"
 """File of the data folder that holds the name of what jobs are measured on."""
 PRIVATE = 0o077
-"""What the service takes away of every file that it makes: nobody else reads it."""
+"""Mask of the service's files, which no other user may read."""
 EXAMPLES = "examples/workloads.toml"
 """Declares the shipped examples, which are registered where they are found."""
 
@@ -62,12 +62,12 @@ class Quotas(Value):
 
 
 class Code(Value):
-    """What uploaded code may hold, read and take; keys need the scope `code` to upload any."""
+    """Limits of uploaded code; keys need the scope `code` to upload any."""
 
     bytes: int = Field(default=64 * 2**20, ge=1024)
-    """Of an archive, and of its files."""
+    """Size of an archive, and of its files."""
     files: int = Field(default=10_000, ge=1)
-    """Of an archive."""
+    """Files of an archive."""
     folders: tuple[Path, ...] = ()
     """Folders of data sets, which it may read under the same names."""
     memory: int | None = Field(default=None, gt=0)
@@ -86,7 +86,7 @@ class Code(Value):
 
 
 class Patience(Value):
-    """How long a worker waits for what, in seconds."""
+    """Waiting times of a worker, in seconds."""
 
     lease: float = Field(default=30.0, gt=0)
     """An attempt that was not heard of for so long has lost its job."""
@@ -138,16 +138,16 @@ class Settings(BaseSettings):
     root: Path = Path()
     """Folder from which the workloads' files are named."""
     devices: Annotated[str, Field(min_length=1, max_length=200)] | None = None
-    """Names what jobs are measured on; one at a time, whoever's workers. Without it a name is made
+    """Name of the devices that jobs are measured on, one job at a time. Without it a name is made
     up once and kept in the data folder, as a container has another host's name at each start."""
     labels: Labels = ()
     """Words by which jobs may ask for this host's worker."""
     engine: str = "local"
-    """What runs the trials: the name of an engine, its URL, or `package.module:callable`."""
+    """The engine that runs the trials: its name, its URL, or `package.module:callable`."""
     deaths: int = Field(default=10, ge=1)
     """A job whose search or workers died so often fails."""
     isolation: Isolation = Isolation.AUTO
-    """Whether searches get a network namespace, in which nobody reaches their processes.
+    """Whether searches get a network namespace, in which no other process reaches theirs.
     With an engine that is a URL, or `ray`, which is out of reach from there, `auto` is `off`."""
     retention_days: int | None = Field(default=None, ge=7, le=36_500)
     """Jobs that ended so long ago are removed, with their files; None keeps them. Never
@@ -159,12 +159,12 @@ class Settings(BaseSettings):
     proxy: TrustedProxy | None = None
     """A proxy at which people sign in; None for API keys alone."""
     machine: Machine | None = None
-    """What jobs are measured on, where that is not this host; None has the engine inspect it."""
+    """The machine that jobs are measured on, if it is not this host; None has it inspected."""
     workloads: dict[str, Declared] = Field(default_factory=dict)
     file: Path | None = None
     """The settings file itself; set by the variable that names it, or on the command line."""
     log: LogStyle = "text"
-    """How API and workers write their logs: as text, or as a line of JSON each."""
+    """Format of the logs of API and workers: text, or a line of JSON each."""
 
     @classmethod
     def settings_customise_sources(
@@ -181,7 +181,7 @@ class Settings(BaseSettings):
 
     @property
     def network(self) -> Isolation:
-        """What the operator wants of a search's network, as far as the engine allows it."""
+        """The isolation of a search's network, as far as the engine allows it."""
         elsewhere = "://" in self.engine or self.engine == "ray"
         return Isolation.OFF if elsewhere and self.isolation is Isolation.AUTO else self.isolation
 

@@ -52,7 +52,7 @@ class LeaseToken(Value):
 
 
 class WorkerInfo(Value):
-    """What a worker has, and measures on."""
+    """The properties of a worker, and of the devices on which it measures."""
 
     worker: str
     devices: str
@@ -62,7 +62,7 @@ class WorkerInfo(Value):
     takes_code: bool = False
     """Whether it runs uploaded code."""
     machine: Machine | None = None
-    """What the devices are; None while that is not known."""
+    """The machine of the devices; None while it is not known."""
     labels: tuple[Label, ...] = ()
     engine: str = ""
     """Runs its trials: the name of an engine, or the scheme of its URL."""
@@ -84,21 +84,21 @@ class ClaimedJob(Value):
     job: Job
     kept: tuple[Trial, ...] = ()
     study: str | None
-    """What the study of the earlier attempts was made for."""
+    """The purpose of the earlier attempts' study."""
     used_seconds: float
     deaths: int
     killers: tuple[Configuration, ...] = ()
     """Configurations during which earlier attempts died; one appears as often as that."""
     unreadable: str | None = None
-    """Why it cannot be run, if a record of it is damaged."""
+    """The reason why it cannot be run, if a record of it is damaged."""
 
 
 class AttemptReport(Value):
-    """What one message of an attempt's process adds to the record, all at once."""
+    """The additions of one message of an attempt's process to the record, written at once."""
 
     kind: Literal["report"] = "report"
     number: int = 0
-    """Of the message, as the worker counts; each is recorded once, however often it is tried."""
+    """Number of the message, as the worker counts; each is recorded once."""
     events: tuple[Annotated[SearchEvent, Field(discriminator="kind")], ...] = ()
     trial: Trial | None = None
     running: Configuration | None = None
@@ -107,7 +107,7 @@ class AttemptReport(Value):
     began: bool = False
     """The machine is free and the search begins."""
     study: str | None = None
-    """What the study was made for, once it is there and its trials may be resumed."""
+    """The purpose of the study, once its trials may be resumed."""
 
 
 class OrphanedProcesses(Value):

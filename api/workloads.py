@@ -169,7 +169,7 @@ class Registry(dict[str, Registered]):
 
 
 _BOUNDING = {"enum", "const", "pattern"}
-"""What a schema bounds a text by."""
+"""The words of a schema that bound a text."""
 _FORMATS = {"date", "date-time", "time", "duration", "uuid"}
 """Formats of which no text is a path or an address."""
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}

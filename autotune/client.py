@@ -48,7 +48,7 @@ KEY = "AUTOTUNE_API_KEY"
 """Variable of the environment that holds the key."""
 PATIENCE = 60.0
 FIRST_SECONDS = 5.0
-"""So long an address is tried that has never answered: it may be wrong."""
+"""Time for which an address is tried that has never answered: it may be wrong."""
 SHORTEST, LONGEST = 0.2, 5.0
 """Seconds between two tries, and between two looks at a job."""
 AWAY = (502, 503, 504)
@@ -167,11 +167,11 @@ class Client:
         Args:
             model: A training script, or a model function, named from the folder's top.
             dataset: The dataset function; empty for a script.
-            arguments: What stands behind the script on its command line.
+            arguments: Arguments on the script's command line.
             fit: Which `fit` of the script is tuned, where there are several.
             dataset_params: Arguments of the dataset function.
             folder: The folder.
-            notify: Is told what is sent, as a sentence, before it is; None tells nobody.
+            notify: Takes a sentence on what is about to be sent; None sends without one.
 
         Raises:
             UsageError: The folder is too large, or cannot be read.

@@ -1,4 +1,4 @@
-"""Who may come in, and what for.
+"""The authentication of callers, and the scopes that routes need.
 
 Every request is authenticated before any route gets it, so that none can be open by mistake. The
 scope that it needs is declared at each route.
@@ -30,7 +30,7 @@ from autotune.wire.errors import KeyMissing, KeyRefused, ServiceError
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 PUBLIC = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/sign-in"})
 FILES = ("/docs/files/", "/page/")
-"""Begins the addresses of files that come with the service, the same for everybody."""
+"""Beginnings of the addresses of files that come with the service, the same for all callers."""
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 COOKIE = "autotune_session"
 """Its name, without the port."""
@@ -41,7 +41,7 @@ Refusal = Callable[[HTTPConnection, Exception], Awaitable[Response]]
 
 
 async def admit(connection: HTTPConnection) -> Caller:
-    """Return who asks: whoever has a key, or a person whom a proxy vouches for."""
+    """Return the caller: a key, or a person for whom a proxy vouches."""
     service: Service = connection.app.state.service
     if service.keyring is None:
         return EVERYBODY

@@ -49,9 +49,9 @@ PARTS = (tunings, code, operating, routes, rendering)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
-"""What requests get to end when the server does; event streams are ended at once."""
+"""Time for open requests to end with the server; event streams are ended at once."""
 HEAD_SECONDS = 10.0
-"""What a new connection gets to send its first request's head."""
+"""Time for a new connection to send the head of its first request."""
 SWITCH_SECONDS = 0.001
 """Answers are made in threads; the one that reads and writes waits for each at most so long."""
 FIRST_KEY = "first-key"
@@ -231,7 +231,7 @@ def _announce(listener: socket.socket, service: Service, notify: Notify) -> None
     if first and sys.stdout.isatty():
         notify(f"First API key (all scopes), shown only once: {first.secret}")
     elif first:
-        # What is printed here may be kept in a journal permanently.
+        # A journal may keep permanently what is printed here.
         kept = service.settings.data / FIRST_KEY
         kept.write_text(f"{first.secret}\n", "utf-8")
         notify(f"First API key (all scopes): in {kept.absolute()}; keep it elsewhere and remove it")

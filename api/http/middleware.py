@@ -1,4 +1,4 @@
-"""What a request passes before any route: every answer gets security headers and a line in the log.
+"""The middleware before any route: every answer gets security headers and a line in the log.
 
 The rest is Starlette's; how often and how slowly a caller may ask is bounded by a proxy.
 """

@@ -1,4 +1,4 @@
-"""What may be asked for here; and for operators: is it there, is it ready, what does it do."""
+"""The registered workloads, and for operators workers, health, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class WorkloadsAnswer(Described):
 
 
 class HealthAnswer(Described):
-    """That the service is there."""
+    """The state of the service in a word."""
 
     status: str
 

@@ -1,6 +1,6 @@
-"""How an error is answered: as problem details (RFC 9457), by one table.
+"""The answer to an error: problem details (RFC 9457), by one table.
 
-Why an answer is the service's own fault goes to the log.
+The cause of the service's own faults goes to the log.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from autotune.errors import in_words
 from autotune.wire.errors import DiskFull, Mistake, Problem, ServiceError, causes
 
 HANDLED = (ServiceError, RequestValidationError, HTTPException)
-"""What the framework hands to a handler; anything else the envelope answers."""
+"""Errors that the framework hands to a handler; the envelope answers all others."""
 MEDIA_TYPE = "application/problem+json"
 MOST_MISTAKES = 20
 _HIDDEN = (
@@ -32,7 +32,7 @@ _HIDDEN = (
     (re.compile(r"(?<![\w)])/\S+"), "(path)"),
     (re.compile(r"autotune_[\w-]{20,}"), "(key)"),
 )
-"""What the text of an error may hold that belongs in no log."""
+"""Parts of an error's text that belong in no log."""
 STATUSES: Mapping[str, int] = {
     kind: status
     for status, kinds in {
@@ -53,7 +53,7 @@ STATUSES: Mapping[str, int] = {
     }.items()
     for kind in kinds
 }
-"""Of each kind; an error of the framework's has one of its own."""
+"""The status of each kind; an error of the framework's has one of its own."""
 RETRY_AFTER: Mapping[str, int] = {
     "quota-exceeded": 60,
     "too-many-streams": 10,
@@ -61,7 +61,7 @@ RETRY_AFTER: Mapping[str, int] = {
     "other-schema": 60,
     "disk-full": 60,
 }
-"""Seconds after which it may be over."""
+"""Seconds after which an error may be over."""
 DOCUMENTED: dict[int | str, dict[str, Any]] = {
     each: {
         "description": f"{text}; its `code` says which.",
@@ -95,7 +95,7 @@ def problem(
 def response_to(error: Exception, route: str = "none") -> Response:
     """Return the response for any error.
 
-    Nothing of the service's inside is in it; what is behind a fault of its own goes to the log.
+    It shows nothing of the service's inside; the cause of a fault of its own goes to the log.
     """
     what = _problem_of(error)
     if what.status >= 500:
@@ -183,7 +183,7 @@ def _printable(text: str) -> str:
 
 
 def _note(error: Exception, what: Problem, route: str) -> None:
-    """Log what is behind an error of the service's own; callers learn nothing of it."""
+    """Log the cause of an error of the service's own, which its answer does not show."""
     *_, root = causes(error)
     steps = [
         f"{frame.f_globals['__name__']}:{line}"

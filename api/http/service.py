@@ -1,4 +1,4 @@
-"""What the routes call, put together from the operator's settings: jobs, metrics, event streams."""
+"""The service that the routes call: jobs, metrics and event streams, by the operator's settings."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class Streams:
         try:
             return await run_in_threadpool(self._jobs.events, job_id, None, after=after)
         except DatabaseUnavailable:
-            # Followers stay: whoever came again now would find the database gone as well.
+            # Followers stay: a new connection would find the database gone as well.
             log("Events cannot be read.", logging.WARNING, job=job_id)
         return ()
 

@@ -2,8 +2,8 @@
 
 Jobs that a worker left behind come first, of these the ones that are only to be ended. Of those
 that wait, priority goes first, then the project with the fewest running jobs, then the one whose
-last job started the longest ago, then age. So a project that asks for many keeps nobody waiting for
-more than one.
+last job started the longest ago, then age. So no project waits for more than one job of a project
+that asks for many.
 
 One attempt at a time measures on the same devices, while it renews the lease of its job; whatever
 it writes is refused once the lease is over.
@@ -69,7 +69,7 @@ Cell = str | float | int | None | ColumnElement[float] | ColumnElement[str | Non
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """What changes about a job, all at once; where it ends, the event and the time are added."""
+    """A change of a job, written at once; the event and the time of an end are added to it."""
 
     to: State | None = None
     """The state that follows; None for the same."""
@@ -105,7 +105,7 @@ def advance_held(connection: Connection, token: LeaseToken, step: Step) -> None:
 
 
 def superseded() -> Superseded:
-    return Superseded("The attempt lost its lease.", "Leave the job to whoever has it now.")
+    return Superseded("The attempt lost its lease.", "Leave the job to its next attempt.")
 
 
 def _write(connection: Connection, job_id: str, step: Step, condition: ColumnElement[bool]) -> bool:
@@ -156,7 +156,11 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
     running = select(jobs.c.project).where(IS_HELD, live(jobs.c.expires_at))
     rows: Sequence[Any] = connection.execute(_WAITS).all()
     busy = Counter(connection.execute(running).scalars().all())
-    yield from _in_turns(rows, busy, _latest(connection))
+    # The time at which the last job of each project in the queue began.
+    asks = select(jobs.c.project).where(jobs.c.state == State.QUEUED).distinct().subquery()
+    began = select(func.max(jobs.c.started_at)).where(jobs.c.project == asks.c.project)
+    latest = connection.execute(select(asks.c.project, began.scalar_subquery())).all()
+    yield from _in_turns(rows, busy, {row[0]: row[1] or 0.0 for row in latest})
 
 
 def has_job(connection: Connection, info: WorkerInfo) -> bool:
@@ -208,14 +212,6 @@ def waiting(connection: Connection, job: Row[Any]) -> Waiting | None:
     if job.id not in among:  # It was claimed at this moment.
         return None
     return Waiting(kind=WaitsFor.TURN, before=among.index(job.id))
-
-
-def _latest(connection: Connection) -> dict[str, float]:
-    """Return when the last job of each project began that has jobs in the queue."""
-    asks = select(jobs.c.project).where(jobs.c.state == State.QUEUED).distinct().subquery()
-    began = select(func.max(jobs.c.started_at)).where(jobs.c.project == asks.c.project)
-    rows = connection.execute(select(asks.c.project, began.scalar_subquery())).all()
-    return {row[0]: row[1] or 0.0 for row in rows}
 
 
 def _in_turns(
@@ -280,22 +276,18 @@ def _unserved_step(row: Row[Any]) -> Step:
     return Step(to=State.QUEUED, events=[marked], columns={**columns, "expires_at": None})
 
 
-FINISHED = "finished"
-"""How an attempt ended that ended its job."""
-RELEASED = "released"
-"""How an attempt ended whose worker was asked to stop, or found the devices taken."""
-STUCK = "stuck"
-"""How an attempt ended whose host could not keep its files."""
-LOST = "lost"
-"""How an attempt ended whose worker was not heard of any more."""
-DIED = "died"
-"""How an attempt ended whose process died."""
+# The ways in which an attempt ends:
+FINISHED = "finished"  # Its job ended with it.
+RELEASED = "released"  # Its worker was asked to stop, or found the devices taken.
+STUCK = "stuck"  # Its host could not keep its files.
+LOST = "lost"  # Its worker was not heard of any more.
+DIED = "died"  # Its process died.
 
 
 def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> ClaimedJob | None:
     """Take the devices, and the next job for them.
 
-    There is none if the devices are taken, nobody waits for them, or the worker is drained.
+    There is none if the devices are taken, no job waits for them, or the worker is drained.
     """
     early = and_(IS_HELD, jobs.c.expires_at > Now() + 2 * lease_seconds)
     with database.reading() as connection:
@@ -303,12 +295,12 @@ def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> Claimed
         if not clock_was_put_back and (
             _is_unfit(connection, info) or not has_job(connection, info)
         ):
-            return None  # Who looks in vain keeps nobody from writing.
+            return None  # A look in vain keeps no other transaction from writing.
     with database.writing() as connection:
         if not clock_was_put_back:
             return _claim(connection, info, lease_seconds)
-        # Leases from before that end as if they were given now. Whoever lives renews its own in
-        # time; what the dead have left is taken once it is over.
+        # Leases from before that end as if they were given now. A worker that lives renews its own
+        # in time; the job of a dead one is taken once its lease is over.
         connection.execute(update(jobs).where(early).values(expires_at=Now() + lease_seconds))
     return None
 
@@ -383,7 +375,7 @@ def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> S
         _end_attempt(connection, token, ending)
         columns: dict[str, Cell] = {"expires_at": None}
         if to is State.QUEUED:
-            # What was not measured anywhere may be measured on any devices.
+            # A job without trials may be measured on any devices.
             columns["devices"] = case((jobs.c.trials > 0, jobs.c.devices), else_=None)
         released = Released(attempt=token.attempt, reason=reason)
         advance_held(connection, token, Step(to=to, events=[released], columns=columns))
@@ -488,7 +480,7 @@ def _claim(connection: Connection, info: WorkerInfo, lease_seconds: float) -> Cl
     )
     found = row.digest and row.digest[:12]
     taken = _taken(row, token, lease_seconds, found or (info.workloads or {}).get(row.workload))
-    # Whoever changes it at this moment may end between finding and taking it.
+    # Another transaction may have changed the job between finding and taking it.
     if not advance(connection, row.id, State(row.state), taken, attempt=row.attempt):
         return None
     marker = _begin_attempt(connection, token, info)

@@ -24,12 +24,12 @@ from autotune.wire.errors import KeyRefused, NotFound
 PREFIX = "autotune_"
 """Lets scanners find a key that was committed by mistake."""
 SESSION = f"{PREFIX}session_"
-"""Begins the secret of a session, which a browser shows in place of the key."""
+"""Beginning of a session's secret, which a browser shows in place of the key."""
 FIRST = "first"
 """Name of the key that is made at the first start, and of its project."""
 _FORM = re.compile(rf"({PREFIX}|{SESSION})[\w-]{{43}}", re.ASCII)
 MOST_SESSIONS = 20
-"""Of one key; the oldest end."""
+"""Sessions of one key; the oldest end."""
 
 
 class Key(Caller):

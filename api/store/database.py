@@ -68,7 +68,7 @@ class Database:
         self._reader, self._writer = _engines(url)
         file = self._writer.url.database if self._writer.dialect.name == "sqlite" else None
         self.file = Path(file) if file else None
-        """That of SQLite; None for PostgreSQL."""
+        """The file of SQLite; None for PostgreSQL."""
         self._opened: tuple[int, int] | None = None
 
     def _check_file(self) -> None:
@@ -129,9 +129,9 @@ class Database:
             engine.dispose()
 
     def close_to_others(self) -> None:
-        """Have the files of SQLite read by nobody but their owner and group, whoever made them."""
+        """Close the files of SQLite to all but their owner and group."""
         for each in (f"{self.file}{ending}" for ending in ("", "-wal", "-shm") if self.file):
-            with suppress(OSError):  # It is not there, or somebody else's.
+            with suppress(OSError):  # It is not there, or another user's.
                 Path(each).chmod(Path(each).stat().st_mode & 0o770)
 
     def close(self) -> None:

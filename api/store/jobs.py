@@ -37,7 +37,7 @@ MOST_TRIALS = 500
 KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 """After so long an idempotency key may be used for something else."""
 MOST_SHOWN = 400
-"""Of the trials, and of the events, in the detail of a job."""
+"""The number of trials, and of events, in the detail of a job."""
 EVERY_JOB = ListQuery()
 
 
@@ -101,7 +101,10 @@ class Jobs:
             return _placed(connection, job_id, project)
 
     def page(self, project: str | None, wanted: ListQuery = EVERY_JOB) -> Page:
-        query = reading.jobs_query(project, wanted).limit(wanted.limit + 1)
+        equal = {"project": project, "workload": wanted.workload, "verdict": wanted.verdict}
+        fits = (jobs.c[name] == each for name, each in equal.items() if each is not None)
+        query = select(*reading.COLUMNS, jobs.c.seq).where(*fits)
+        query = query.order_by(jobs.c.seq.desc()).limit(wanted.limit + 1)
         with self._database.reading() as connection:
             if wanted.before is not None:
                 last = reading.row_of(connection, wanted.before, project, jobs.c.seq)
@@ -109,7 +112,7 @@ class Jobs:
             # Each state by its index: some are rare among a project's jobs.
             states = sorted(set(wanted.state))
             parts = [query.where(jobs.c.state == each) for each in states] or [query]
-            rows = [row for each in parts for row in connection.execute(each).all()]
+            rows: list[Any] = [row for each in parts for row in connection.execute(each).all()]
             rows = sorted(rows, key=lambda each: each.seq, reverse=True)
             found = tuple(_listed(connection, each) for each in rows[: wanted.limit])
         return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
@@ -185,7 +188,7 @@ class Jobs:
     def check(self) -> None:
         """Make sure that the database answers, has the schema of this version, and has room."""
         check_schema(self._database)
-        if self._database.full:  # Where nobody else is led here meanwhile, nobody else finds out.
+        if self._database.full:  # No request may come meanwhile that finds out about new room.
             with self._database.writing() as connection:
                 check_room(connection)
 
@@ -211,7 +214,7 @@ def open_database(settings: Settings) -> Database:
 
 
 def opening_error(error: DatabaseUnavailable) -> DatabaseUnavailable:
-    """Return why a database cannot be opened, for whoever does; the text holds no password."""
+    """Return the error of a database that cannot be opened; its text holds no password."""
     why = f"The database cannot be opened: {cause_of(error)}."
     return DatabaseUnavailable(why, "Mend that, or set another `database`.")
 

@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, select
 
-from autotune.api.requests import ListQuery
 from autotune.api.store.tables import attempts, events, jobs, trials
 from autotune.api.values import UNREADABLE, read
 from autotune.events import Notice, Planned, TrialEnded
@@ -33,9 +32,9 @@ def row_of(
     *columns: ColumnElement[Any],
     hold: bool = False,
 ) -> Row[Any]:
-    """Return what is asked of a job, which must be of the project; None stands for any.
+    """Return columns of a job, which must be of the project; None stands for any.
 
-    `hold` lets nobody change the job until the transaction ends.
+    With `hold` no other transaction changes the job until this one ends.
     """
     query = select(*columns).where(jobs.c.id == job_id)
     if hold:
@@ -65,15 +64,8 @@ def job_of(row: Row[Any]) -> Job:
 
 @lru_cache(maxsize=256)
 def request_of(record: str) -> Tuning:
-    """Return what a job was asked for, which never changes and is read often."""
+    """Return the request of a job, which never changes and is read often."""
     return read(Tuning, record)
-
-
-def jobs_query(project: str | None, wanted: ListQuery) -> Select[Any]:
-    query = select(*COLUMNS, jobs.c.seq)
-    equal = {"project": project, "workload": wanted.workload, "verdict": wanted.verdict}
-    query = query.where(*(jobs.c[name] == each for name, each in equal.items() if each is not None))
-    return query.order_by(jobs.c.seq.desc())
 
 
 def records(
@@ -125,7 +117,7 @@ def read_events(
 
 
 def _body(row: Row[Any]) -> Event:
-    """Return what happened; where the record is damaged, only that something did."""
+    """Return an event; one whose record is damaged becomes a notice of that."""
     text = row.body if row.record is None else f'{row.body[:-1]},"trial":{row.record}}}'
     try:
         return brief(read(_EVENT, text))

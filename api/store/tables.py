@@ -83,9 +83,9 @@ class Jobs(Base, table=True):
     devices: str | None = None
     """The devices that it was measured on, and must go on with."""
     expires_at: float | None = None
-    """When the lease of its attempt, and of those devices, ends; None while nobody holds it."""
+    """The end of the lease of its attempt, and of those devices; None without an attempt."""
     events: int = 0
-    """How many events it has; their numbers come from here."""
+    """The number of its events, from which the next one is numbered."""
     trials: int = 0
     one_device: float | None = None
     distributed: float | None = None
@@ -99,7 +99,7 @@ class Jobs(Base, table=True):
     code: str | None = None
     code_changed: bool = False
     study: str | None = Field(default=None, sa_type=Text)
-    """What its study was made for, so that a later attempt can go on with it."""
+    """The purpose of its study, so that a later attempt can go on with it."""
     recommendation: str | None = Field(default=None, sa_type=Text)
     """Without its trials, which have a table."""
 
@@ -113,7 +113,7 @@ class Attempts(Base, table=True):
     host: str
     """Boot and process namespace, within which a process id means something."""
     marker: str
-    """What the environment of all its processes holds."""
+    """A word that the environment of all its processes holds."""
     pid: int | None = None
     pid_started: int | None = Field(default=None, sa_type=BigInteger)
     """Clock ticks from the boot to the start of the process; with it a pid is never mistaken."""
@@ -126,7 +126,7 @@ class Attempts(Base, table=True):
     swept: bool = False
     """Whether nothing of it is left on its host."""
     messages: int = 0
-    """How many messages of its process are recorded, so that none is recorded twice."""
+    """The number of recorded messages of its process, so that none is recorded twice."""
     configuration: str | None = Field(default=None, sa_type=Text)
     """The configuration that runs; if the attempt dies, it is the one that killed it."""
 
@@ -218,7 +218,7 @@ class Schema(Base, table=True):
 
 
 class Totals(Base, table=True):
-    """What is counted of rows that are gone."""
+    """A figure about rows that are gone."""
 
     name: str = Field(primary_key=True)
     value: float
@@ -251,7 +251,7 @@ STEPS: Mapping[str, tuple[str, Sequence[str]]] = {
         ),
     ),
 }
-"""What leads from an earlier number to the next: that, and statements. New tables need none."""
+"""Steps from an earlier number: the next one, and statements. New tables need none."""
 
 
 def make(database: Database) -> None:

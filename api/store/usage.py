@@ -1,4 +1,4 @@
-"""What jobs use: what one project may have, what the service has done, and what is removed."""
+"""The use of the service: the quotas of a project, the activity, and the removal of old jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from autotune.wire.errors import QuotaExceeded
 from autotune.wire.jobs import UNFINISHED, State
 
 AT_ONCE = 50
-"""Jobs that one transaction removes, so that nobody waits long for its end."""
+"""Jobs that one transaction removes, so that others need not wait long for its end."""
 _ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
 """Names of totals by which it is found out whether there is room."""
 _REMOVED = "device_seconds"
@@ -48,13 +48,13 @@ def check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: f
 
 
 class Activity(NamedTuple):
-    """What a service does, and has done; times in seconds."""
+    """The activity of a service, now and so far; times in seconds."""
 
     states: Mapping[State, int]
     unserved: int
-    """How many wait for a worker that is not there."""
+    """Jobs that wait for a worker that is not there."""
     device_seconds: float
-    """What all jobs have spent on their searches, removed ones too."""
+    """Time spent on the searches of all jobs, removed ones included."""
     oldest: float
 
 

@@ -17,7 +17,7 @@ from autotune.wire.jobs import SeenWorker
 SEEN_SECONDS = 90.0
 """A worker that was not heard of for so long is gone."""
 KEPT_SECONDS = 30 * 24 * 3600.0
-"""So long it is kept; until then it is known what its devices are."""
+"""Time for which a worker that is gone is kept, and the machine of its devices is known."""
 
 
 def seen(database: Database, info: WorkerInfo) -> None:

@@ -42,7 +42,7 @@ _PROGRAM = (
     "from autotune.api.work.child import main; main(sys.argv[1:], shared)"
 )
 _WITHHELD = (PREFIX, "OTEL_")
-"""Begin the variables of the service's own settings, and of where its traces go."""
+"""Beginnings of the variables of the service's settings, and of its traces."""
 LAST_SECONDS = 15.0
 """A search that goes on after a crash gets at least this long, to decide from what it has."""
 LONGEST_LINE, AT_ONCE, MOST = 1 << 26, 1 << 24, 1 << 28
@@ -109,7 +109,7 @@ class Tuner:
         self._adopts = adopts
         self._received, self._heard = b"", 0
         marked = {processes.MARKER: marker}
-        # What may hold a password of the service's is not for a workload.
+        # A variable that may hold a password of the service is not for a workload.
         kept = {name: text for name, text in os.environ.items() if not name.startswith(_WITHHELD)}
         before, environment, parent, network = [], {**kept, **marked}, os.getpid(), order.isolation
         if order.code is not None:

@@ -95,7 +95,7 @@ def _search(order: messages.SearchOrder, send: Send, shared: str | None) -> Resu
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), messages.STUDY, order.study, order.kept)
     engine = cast("Engine", Reporting(new_engine(order.engine), send, order.excluded))
-    # Somebody may run a search on this machine without the service.
+    # A search without the service may run on this machine.
     with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
         send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
         request = TuningRequest(

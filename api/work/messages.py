@@ -1,4 +1,4 @@
-"""What a worker and the process of a search send each other, as lines of JSON.
+"""The messages between a worker and the process of a search, as lines of JSON.
 
 The worker sends one order; the process sends messages, and passes on the events of the search
 unchanged.
@@ -43,13 +43,13 @@ _OF_SQLITE = frozenset(
 
 
 class SearchOrder(Value):
-    """What the child is to do; it does nothing before it has read this."""
+    """The order for the child, which does nothing before it has read it."""
 
     name: str
     model: str
     dataset: str
     arguments: tuple[str, ...] = ()
-    """What stands behind a script on its command line."""
+    """Arguments on a script's command line."""
     fit: str | None = None
     model_arguments: Mapping[str, Scalar]
     dataset_arguments: Mapping[str, Scalar]
@@ -64,7 +64,7 @@ class SearchOrder(Value):
     """Most processes, and bytes of a file, of uploaded code."""
     kept: tuple[Trial, ...] = ()
     study: str | None = None
-    """What their study was made for."""
+    """The purpose of their study."""
     excluded: tuple[Configuration, ...] = ()
 
 
@@ -80,9 +80,8 @@ class GaveUp(Value):
 
     kind: Literal["gave_up"] = "gave_up"
     reason: str
-    """For whoever asked for the job."""
     interrupted: bool = False
-    """Whether it was asked to end, so that the reason is that of whoever asked."""
+    """Whether it was asked to end, so that the reason is the worker's."""
     for_log: str | None = None
 
 
@@ -110,8 +109,8 @@ def line(what: Message) -> bytes:
 def final_message(error: Exception) -> GaveUp | Stuck | None:
     """Return the last message of a search that ended by an error; None for an unexpected one.
 
-    What is wrong with the workload or its measurement is for whoever asked. What is wrong with
-    the host is for the operator: whoever asked gets a fixed sentence.
+    A fault of the workload or its measurement is told to the job's owner. A fault of the host is
+    for the operator's log, and the owner gets a fixed sentence.
     """
     if isinstance(error, OutputError):
         return Stuck(for_log=detail(error))

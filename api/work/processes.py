@@ -1,4 +1,4 @@
-"""Processes of this host: who they are, and ending them without ever hitting another."""
+"""Processes of this host: their identity, and ending them without ever hitting another."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def this_host() -> str:
 
 
 def identity(pid: int) -> ProcessIdentity | None:
-    """Return who a process is, or None if it is gone."""
+    """Return the identity of a process, or None if it is gone."""
     with suppress(psutil.Error):
         process = psutil.Process(pid)
         # Counted from the boot: the time of day may be set while the process runs.

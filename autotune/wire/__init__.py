@@ -1,1 +1,1 @@
-"""What goes over HTTP between the service and its clients: `jobs`, their `events`, and `errors`."""
+"""The values that the service and its clients exchange: `jobs`, their `events`, and `errors`."""

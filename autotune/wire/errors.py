@@ -34,7 +34,7 @@ class ServiceError(AutotuneError):
 
 
 class NotFound(ServiceError):
-    """There is no such thing for whoever asks."""
+    """The caller's project has no such thing."""
 
 
 class InvalidTuning(ServiceError):
@@ -42,7 +42,7 @@ class InvalidTuning(ServiceError):
 
 
 class UnknownWorkload(InvalidTuning):
-    """Nobody registered a workload of that name."""
+    """No workload of that name is registered."""
 
 
 class UnknownCode(InvalidTuning):
@@ -122,7 +122,7 @@ class OtherSchema(DatabaseUnavailable):
 
 
 class UnreadableRecord(ServiceError):
-    """What is kept of something is damaged."""
+    """A stored record is damaged."""
 
 
 class DiskFull(DatabaseUnavailable):

@@ -36,7 +36,7 @@ class Released(Value):
 
 
 class Cancelling(Value):
-    """Somebody cancelled the job; its worker is about to end it."""
+    """The job was cancelled; its worker is about to end it."""
 
     kind: Literal["cancelling"] = "cancelling"
 

@@ -40,11 +40,11 @@ class State(StrEnum):
     RUNNING = "running"
     """A worker has it, or had it until a crash; then the next one goes on with it."""
     CANCELLING = "cancelling"
-    """Somebody cancelled it, and its worker has not ended it yet."""
+    """It was cancelled, and its worker has not ended it yet."""
     DONE = "done"
     """It has a recommendation."""
     CANCELLED = "cancelled"
-    """It ended because somebody wanted it to; what it had found by then may be there."""
+    """It ended by a request to cancel it; its result up to then may be there."""
     FAILED = "failed"
     """It ended without a recommendation; see its reason."""
 
@@ -74,7 +74,7 @@ def _line(text: str) -> str:
 
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Line = Annotated[str, Field(strict=True, max_length=500), AfterValidator(_line)]
-"""Of printable characters."""
+"""A text of printable characters."""
 Label = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._/=:-]{0,62}$")]
 """A word that an operator gives to workers: `nvlink`, `rack=7`."""
 
@@ -85,12 +85,12 @@ Labels = Annotated[tuple[Label, ...], Field(max_length=16), _IN_ORDER]
 
 
 class Needs(Described):
-    """What a worker must have; by default any will do."""
+    """Requirements on a worker; by default any will do."""
 
     devices: Annotated[int, Field(ge=1, le=4096), WHOLE] | None = None
     """Least number of devices: GPUs, TPU cores, or hosts that have neither."""
     kind: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}$")] | None = None
-    """What the name of each of them holds, in upper or lower case: `gpu`, `tpu`, `cpu`, `H100`."""
+    """A part of the name of each of them, in upper or lower case: `gpu`, `tpu`, `cpu`, `H100`."""
     labels: Labels = ()
     """Labels that the worker has."""
 
@@ -132,7 +132,7 @@ class Program(Described):
     dataset: Line = ""
     """The dataset function; empty for a script."""
     arguments: Annotated[tuple[Line, ...], Field(max_length=100)] = ()
-    """What stands behind the script on its command line."""
+    """Arguments on the script's command line."""
     fit: Line | None = None
     """Which `fit` of the script is tuned: a number, a line, or what it is called on."""
     dataset_params: Annotated[dict[Name, Scalar], Field(max_length=64)] = Field(
@@ -142,7 +142,7 @@ class Program(Described):
 
 
 class Tuning(SearchOptions):
-    """What a job does: a request, checked and complete; kept with the job."""
+    """A request, checked and complete, as it is kept with its job."""
 
     workload: str
     """The name of a registered workload, or what of the uploaded code is tuned."""
@@ -153,7 +153,7 @@ class Tuning(SearchOptions):
     space: str | Space = AUTO
     """The name of a ready-made space, never a path, or a whole space."""
     needs: Needs = Needs()
-    """What the worker that runs it must have."""
+    """Requirements on the worker that runs it."""
     priority: Annotated[int, Field(ge=-10, le=10), WHOLE] = 0
     """A job goes before all of lower priority, whosever they are; above 0 needs the scope admin."""
 
@@ -192,11 +192,11 @@ Time = Annotated[
 
 
 class Waiting(Described):
-    """What a job waits for, as things stand."""
+    """The reason for which a job waits, as things stand."""
 
     kind: WaitsFor
     before: int | None = None
-    """How many jobs are before it, where it waits for its turn."""
+    """The number of jobs before it, if it waits for its turn."""
 
     @computed_field  # type: ignore[prop-decorator] # mypy knows no decorated property
     @property
@@ -318,9 +318,9 @@ class SeenWorker(Described):
 
     name: str
     devices: str
-    """What it measures on; one job at a time is measured on the same devices."""
+    """The devices that it measures on, one job at a time."""
     machine: Machine | None
-    """What the devices are; null while that is not known."""
+    """The machine of the devices; null while it is not known."""
     engine: str
     labels: tuple[str, ...]
     workloads: dict[str, str]
@@ -328,7 +328,7 @@ class SeenWorker(Described):
     takes_code: bool | None = False
     """Whether it runs uploaded code."""
     version: str
-    """Of autotune."""
+    """The version of autotune."""
     started_at: Time | None
     seen_at: Time
     draining: bool
@@ -340,7 +340,7 @@ class SeenWorker(Described):
 
     @property
     def doing(self) -> str:
-        """What it does, in a few words."""
+        """Its occupation in a few words."""
         if not self.draining:
             return "runs a job" if self.busy else "waits"
         return "runs its last job" if self.busy else "is drained"

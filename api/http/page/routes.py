@@ -141,7 +141,7 @@ FILTERS: Mapping[str, list[State]] = {
 }
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(Event)[0]))
 _APART = {"workload", "params", "space", "budget"}
-"""What of a request has a place of its own among the facts."""
+"""Fields of a request that have places of their own among the facts."""
 _STATES = {
     State.QUEUED: "Waiting for a worker",
     State.CANCELLING: "Being cancelled",
