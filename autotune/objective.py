@@ -57,36 +57,9 @@ class Objective:
         """Whether its figure is the examples per second, which every face shows."""
         return self.title == "throughput"
 
-    def value(
-        self, configuration: Configuration, rate: float, facts: WorkloadFacts, machine: Machine
-    ) -> float | None:
-        """Return the figure at a rate in examples per second, or None if that does not tell it.
-
-        Another global batch than the user's own counts by the lower end of its efficiency, so it is
-        preferred only where it pays in spite of the uncertainty.
-        """
-        known = facts.learning
-        # Without it nobody has said which batch is the user's own.
-        if self.batches is not Batches.ALIKE and known is not None:
-            efficiency = known.efficiency(weighed_batch(configuration, known.batch))
-            if efficiency is None:
-                return None
-            rate *= efficiency.low
-        if not self.by_device:
-            return rate
-        return devices(configuration, machine) * (facts.examples or EPOCH) / rate / 3600
-
-    def paid(self, configuration: Configuration, machine: Machine) -> int:
-        """Return for how many devices each second counts: of a run, and of a training."""
-        return devices(configuration, machine) if self.by_device else 1
-
     def short(self, value: float) -> str:
         """Return a figure with its unit."""
         return f"{rate(value)} {self.unit}"
-
-    def turned(self, figure: float) -> float:
-        """Return a figure as a score, of which more is better, or a score as a figure."""
-        return figure if self.direction == "maximize" else 1 / figure
 
 
 def devices(configuration: Configuration, machine: Machine) -> int:
@@ -153,15 +126,17 @@ class Scorer:
         self, configuration: Configuration, examples_per_second: float | None
     ) -> float | None:
         value = self._value(configuration, examples_per_second)
-        return None if value is None else self.objective.turned(value)
+        if value is None or self.objective.direction == "maximize":
+            return value
+        return 1 / value
 
     def compares(self, configuration: Configuration) -> bool:
         """Return whether it tells how good a configuration is that has a throughput."""
         return self.of_rate(configuration, 1.0) is not None
 
     def paid(self, configuration: Configuration) -> int:
-        """Return for how many devices each second with a configuration counts."""
-        return self.objective.paid(configuration, self.machine)
+        """Return for how many devices each second counts: of a run, and of a training."""
+        return devices(configuration, self.machine) if self.objective.by_device else 1
 
     def log_offset(self, configuration: Configuration) -> float:
         """Return log(score) minus log(rate)."""
@@ -175,6 +150,21 @@ class Scorer:
         return scores if self.objective.direction == "maximize" else scores.under(1)
 
     def _value(self, configuration: Configuration, rate: float | None) -> float | None:
+        """Return the figure at a rate in examples per second, or None if that does not tell it.
+
+        Another global batch than the user's own counts by the lower end of its efficiency, so it is
+        preferred only where it pays in spite of the uncertainty.
+        """
         if not rate:
             return None
-        return self.objective.value(configuration, rate, self.facts, self.machine)
+        known = self.facts.learning
+        # Without it nobody has said which batch is the user's own.
+        if self.objective.batches is not Batches.ALIKE and known is not None:
+            efficiency = known.efficiency(weighed_batch(configuration, known.batch))
+            if efficiency is None:
+                return None
+            rate *= efficiency.low
+        if not self.objective.by_device:
+            return rate
+        examples = self.facts.examples or EPOCH
+        return devices(configuration, self.machine) * examples / rate / 3600
