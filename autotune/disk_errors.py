@@ -33,7 +33,7 @@ def is_of_a_folder(error: BaseException) -> bool:
     return is_of_the_disk(error) or (isinstance(error, OSError) and error.errno in _GONE)
 
 
-def check_room(folder: Path, least: int = RESULT_BYTES) -> None:
+def check_room(folder: Path, least: int) -> None:
     """Make sure that a folder takes some bytes more, by writing them: only that sees a quota."""
     try:
         with tempfile.TemporaryFile(dir=folder, buffering=0) as file:

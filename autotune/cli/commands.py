@@ -63,13 +63,10 @@ PANELS: Mapping[str, tuple[Callable[..., None], ...]] = {
 for panel, commands in PANELS.items():
     for command in commands:
         app.command(cls=Command, rich_help_panel=panel)(command)
-for name, panel, group in (
-    ("keys", "Operate", keys_app),
-    ("workers", "Operate", workers_app),
-):
+for name, group in (("keys", keys_app), ("workers", workers_app)):
     for each in group.registered_commands:
         each.cls = Command
-    app.add_typer(group, name=name, cls=Commands, rich_help_panel=panel)
+    app.add_typer(group, name=name, cls=Commands, rich_help_panel="Operate")
 
 
 def _show_version(wanted: bool) -> None:  # noqa: FBT001 - typer calls it with the option's value
