@@ -127,7 +127,12 @@ def registered(declared: Declared) -> Registered:
         )
     if is_script(declared.model) and declared.parameters:
         raise SettingsError(f"The script {declared.model} takes no parameters.", "Remove them.")
-    fields: dict[str, Any] = {n: _field(each) for n, each in declared.parameters.items()}
+    fields = dict[str, Any]()
+    for name, each in declared.parameters.items():
+        kind: object = Literal[each.choices] if each.choices else _TYPES[each.type]
+        default = ... if each.default is None else each.default
+        field = Field(default, ge=each.minimum, le=each.maximum, description=each.description)
+        fields[name] = (kind, field)
     forbid = ConfigDict(extra="forbid", allow_inf_nan=False)
     return Registered(
         model=declared.model,
@@ -173,11 +178,3 @@ _BOUNDING = {"enum", "const", "pattern"}
 _FORMATS = {"date", "date-time", "time", "duration", "uuid"}
 """Formats of which no text is a path or an address."""
 _TYPES: dict[str, type] = {"int": int, "float": float, "str": str, "bool": bool}
-
-
-def _field(declared: Parameter) -> tuple[object, object]:
-    kind: object = Literal[declared.choices] if declared.choices else _TYPES[declared.type]
-    default = ... if declared.default is None else declared.default
-    return kind, Field(
-        default, ge=declared.minimum, le=declared.maximum, description=declared.description
-    )

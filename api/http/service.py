@@ -141,7 +141,14 @@ class Streams:
         self, job_id: str, after: int, key_id: str, again: Again
     ) -> Iterator[AsyncGenerator[bytes]]:
         """Give the stream of a job's events; it counts as open until the block ends."""
-        self._check(key_id)
+        web = self._web
+        for which, count, most, then in (
+            ("service", self._open.total(), web.streams, "Try again later."),
+            ("key", self._open[key_id], web.streams_per_key, "Close one and try again."),
+        ):
+            if count >= most:
+                said = f"This {which} has {plural(count, 'event stream')} open, the maximum."
+                raise TooManyStreams(said, then)
         self._open[key_id] += 1
         try:
             yield self._stream(job_id, after, again)
@@ -184,16 +191,6 @@ class Streams:
             # Followers stay: a new connection would find the database gone as well.
             log("Events cannot be read.", logging.WARNING, job=job_id)
         return ()
-
-    def _check(self, key_id: str) -> None:
-        web = self._web
-        for which, count, most, then in (
-            ("service", self._open.total(), web.streams, "Try again later."),
-            ("key", self._open[key_id], web.streams_per_key, "Close one and try again."),
-        ):
-            if count >= most:
-                said = f"This {which} has {plural(count, 'event stream')} open, the maximum."
-                raise TooManyStreams(said, then)
 
 
 async def _admitted(again: Again) -> bool:

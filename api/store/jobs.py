@@ -202,7 +202,13 @@ def open_database(settings: Settings) -> Database:
             "Set another `data` folder in the settings.",
         ) from exc
     database = Database(settings.database_url)
-    _check_complete(settings, database)
+    file = database.file
+    if file and not file.exists() and any(settings.jobs.glob("*")):
+        # A new database would know nothing of the jobs whose files are there.
+        raise SettingsError(
+            f"{settings.jobs.absolute()} holds jobs, but their database {file} is missing.",
+            "Put it back, from a backup; or remove that folder, to begin anew.",
+        )
     try:
         make(database)
         database.close_to_others()
@@ -217,17 +223,6 @@ def opening_error(error: DatabaseUnavailable) -> DatabaseUnavailable:
     """Return the error of a database that cannot be opened; its text holds no password."""
     why = f"The database cannot be opened: {cause_of(error)}."
     return DatabaseUnavailable(why, "Mend that, or set another `database`.")
-
-
-def _check_complete(settings: Settings, database: Database) -> None:
-    """Make no new database where there are files of jobs: theirs is missing."""
-    file = database.file
-    if file is None or file.exists() or not any(settings.jobs.glob("*")):
-        return
-    raise SettingsError(
-        f"{settings.jobs.absolute()} holds jobs, but their database {file} is missing.",
-        "Put it back, from a backup; or remove that folder, to begin anew.",
-    )
 
 
 def _earlier(
