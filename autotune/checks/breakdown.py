@@ -290,13 +290,10 @@ def _parts(configuration: Configuration, timed: Timings) -> Iterator[tuple[Part,
         yield Part.COMPUTE, {Experiment.ALONE: 1}
         yield Part.SHARING, {Experiment.APART: 1, Experiment.ALONE: -1}
     elif {Experiment.HELD, Experiment.CALLS} <= timed.seconds.keys():
-        yield from _with_calls(configuration.steps_per_execution)
+        # A call takes as long for many steps as for one, so their difference tells what it takes.
+        steps = configuration.steps_per_execution
+        factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
+        yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
+        yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}
     else:
         yield Part.COMPUTE, {Experiment.HELD: 1}
-
-
-def _with_calls(steps: int) -> Iterator[tuple[Part, Terms]]:
-    # A call takes as long for many steps as for one, so the difference of the two is known of it.
-    factor = MANY_STEPS / (MANY_STEPS - 1) if steps == 1 else -1 / (steps - 1)
-    yield Part.CALL, {Experiment.HELD: factor, Experiment.CALLS: -factor}
-    yield Part.COMPUTE, {Experiment.HELD: 1 - factor, Experiment.CALLS: factor}

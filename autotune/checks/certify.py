@@ -22,7 +22,7 @@ from autotune.engine.tasks.observe import Observation, ObservationRequest
 from autotune.engine.tasks.train import TrialRequest, trial_request
 from autotune.machine import Machine
 from autotune.options import SCRIPT_SEED
-from autotune.reason import CheckKind, Raised, Reason, Seen
+from autotune.reason import CheckKind, Raised, Seen
 from autotune.strategies import strategy
 from autotune.workload import Workload, WorkloadFacts
 
@@ -104,15 +104,14 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
         if check.finding is Finding.FAILED:
             return
     if (why := alone.failure) is not None:
-        found = failed if _refuses(why) else undecided
+        # One device cannot train with these batches, however much memory it has.
+        refuses = isinstance(why, Raised) and not is_memory(
+            {"kind": why.error, "message": why.message}
+        )
+        found = failed if refuses else undecided
         yield found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
     else:
         yield check_trajectory(seen.ranks[0], alone.ranks, candidate.configuration, steps)
-
-
-def _refuses(why: Reason) -> bool:
-    """Return whether one device cannot train with the batches, however much memory it has."""
-    return isinstance(why, Raised) and not is_memory({"kind": why.error, "message": why.message})
 
 
 def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:

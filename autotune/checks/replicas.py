@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from autotune.base import Scalar
 from autotune.checks.certificate import Check, failed, passed, see, undecided
 from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Reader, Variable, Whole
-from autotune.reason import CheckKind, Seen
+from autotune.reason import CheckKind
 
 EXAMPLES = "disjoint examples"
 SIZES = "equal batch sizes"
@@ -163,11 +163,17 @@ def check_equal(ranks: Sequence[RankObservation], steps: int) -> Check:
     copies = _copies(ranks)
     ends = [copy.end for copy in copies]
     for index, variable in enumerate(ranks[0].variables):
-        if variable.kind != "random" and not variable.apart:
-            column = _column(ends, index)
-            if not _equal(variable, column, steps):
-                begun = copies[0].start[index] if index < len(copies[0].start) else None
-                return failed(EQUAL, _drift(variable, column, begun, steps))
+        if variable.kind == "random" or variable.apart:
+            continue
+        column = _column(ends, index)
+        if _equal(variable, column, steps):
+            continue
+        begun = copies[0].start[index] if index < len(copies[0].start) else None
+        apart = max(math.dist(column[0], each) for each in column)
+        moved = max(math.dist(each, begun) if begun else math.hypot(*each) for each in column)
+        share = apart / (moved or math.inf)  # Zero where one that is not finite stands beside it.
+        name = variable.name
+        return failed(EQUAL, see(CheckKind.DIVERGED, steps=steps, name=name, share=share))
     return passed(EQUAL, see(CheckKind.EQUAL_REPLICAS, replicas=len(copies), steps=steps))
 
 
@@ -181,15 +187,6 @@ def check_places(ranks: Sequence[RankObservation]) -> Check:
             if variable.copies < most or variable.mirrored is not mirrored:
                 return failed(PLACES, see(CheckKind.OUTSIDE_SCOPE, name=variable.name))
     return passed(PLACES, see(CheckKind.ON_ALL_REPLICAS))
-
-
-def _drift(
-    variable: Variable, column: Sequence[Numbers], begun: Numbers | None, steps: int
-) -> Seen:
-    apart = max(math.dist(column[0], each) for each in column)
-    moved = max(math.dist(each, begun) if begun else math.hypot(*each) for each in column)
-    share = apart / (moved or math.inf)  # Zero where one that is not finite stands beside it.
-    return see(CheckKind.DIVERGED, steps=steps, name=variable.name, share=share)
 
 
 def _equal(variable: Variable, column: Sequence[Numbers], steps: int) -> bool:

@@ -117,7 +117,11 @@ def break_even(
     """
     if not {*NEEDED} <= seconds.keys():
         return None
-    draws = _possible_timings(seconds, noise)
+    random = np.random.default_rng(0)
+    draws = {
+        each: seconds[each] * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd)
+        for each in NEEDED
+    }
     farthest = configuration.per_replica_batch * FARTHEST
     added = np.maximum(draws[Experiment.HELD] - draws[Experiment.APART], 0.0)
     batch = _interval(np.maximum(_ratio(added, _saved(configuration, draws)), 1.0))
@@ -127,14 +131,6 @@ def break_even(
         farthest=farthest,
         bandwidth=_bandwidth(configuration, draws, added, gradient_bytes),
     )
-
-
-def _possible_timings(seconds: Seconds, noise: Noise) -> Draws:
-    random = np.random.default_rng(0)
-    return {
-        each: seconds[each] * np.exp(random.standard_t(noise.degrees, DRAWS) * noise.sd)
-        for each in NEEDED
-    }
 
 
 def _per_example(configuration: Configuration, draws: Draws) -> np.ndarray:
