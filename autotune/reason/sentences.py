@@ -54,22 +54,22 @@ def reason_text(reason: Reason) -> str:
 
 def check_text(seen: Seen) -> str:
     figures = dict(seen.figures)
-    tiny = {f"{name}_tiny": _tiny(f) for name, f in seen.figures if isinstance(f, float)}
+    tiny = {
+        f"{name}_tiny": f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
+        for name, share in seen.figures
+        if isinstance(share, float)
+    }
     why = reason_text(seen.reason) if seen.reason else ""
     return CHECKS[seen.kind].format(**figures, **tiny, why=why)
 
 
 def rule_text(rule: Rule) -> str:
-    return for_face(_rule_text(rule))
-
-
-def _rule_text(rule: Rule) -> str:
     if rule.kind is RuleKind.STRATEGY:
-        return rule.text
+        return for_face(rule.text)
     size = f"{(rule.figure or 0) / 2**30:.1f} GiB"
     made = {"where": f" ({rule.text})" if rule.text else "", "size": size}
     made |= _division(rule.figure or 0, rule.replicas)
-    return RULES[rule.kind].format(figure=rule.figure, text=rule.text, **made)
+    return for_face(RULES[rule.kind].format(figure=rule.figure, text=rule.text, **made))
 
 
 def _division(batch: int, replicas: int) -> dict[str, str]:
@@ -116,7 +116,3 @@ def _what(reason: Reason) -> str:
         case Uncertified(findings=findings):
             return " ".join(map(check_text, findings))
     return ""
-
-
-def _tiny(share: float) -> str:
-    return f"{share * 100:.2g}%" if share < 0.001 else f"{share:.1%}"
