@@ -54,14 +54,6 @@ def _patch(result: ResultData) -> str | None:
     return "".join(f"# {each}\n" for each in result.patch_notes) + result.patch or None
 
 
-def _json(result: ResultData) -> str:
-    return result.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n"
-
-
-def _lines(result: ResultData) -> str:
-    return "".join(trial.model_dump_json() + "\n" for trial in result.trials)
-
-
 FILES = (
     OutputFile(
         "config.yaml",
@@ -93,10 +85,16 @@ FILES = (
     _launcher("jobset.yaml", "Kubernetes (JobSet)", "jobset"),
     _launcher("launch_ray.py", "Ray (`ray job submit`)", "ray"),
     OutputFile(
-        RESULT, "the result without its trials, with the facts that config.yaml needs", _json
+        RESULT,
+        "the result without its trials, with the facts that config.yaml needs",
+        lambda r: r.model_dump_json(exclude={"trials": True, **PICKLES}) + "\n",
     ),
     OutputFile("trials.csv", "all trials, one row each", lambda r: trials_csv(r.trials)),
-    OutputFile(TRIALS, "all trials with their timings", _lines),
+    OutputFile(
+        TRIALS,
+        "all trials with their timings",
+        lambda r: "".join(trial.model_dump_json() + "\n" for trial in r.trials),
+    ),
     OutputFile(REPORT, "the report, a self-contained page", None),
     OutputFile("study.db", "the Optuna study", None),
 )

@@ -46,7 +46,9 @@ def where_it_goes(found: Breakdown) -> str | None:
     if not shown:
         return f"A step of {name} could not be taken apart: its runs differ too much."
     parts = ", ".join(f"{each.part} {_figure(found, each.share)}" for each in shown)
-    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}{_left_over(found)}."
+    if (left := found.unexplained) and left.value >= LEAST_SHOWN:
+        parts += f"; {UNEXPLAINED} {_figure(found, left)}"
+    return f"A step of {name} takes {_ms(found.milliseconds)}: {parts}."
 
 
 def limits(found: Breakdown, facts: WorkloadFacts) -> Iterator[str]:
@@ -130,14 +132,6 @@ def _callback_limit(found: Breakdown) -> str:
 
 def _figure(found: Breakdown, share: Interval) -> str:
     return f"{_ms(share.value * found.milliseconds)}, {_percent(share)}"
-
-
-def _left_over(found: Breakdown) -> str:
-    """Return what the parts do not account for; nothing where that is little."""
-    left = found.unexplained
-    if left is None or left.value < LEAST_SHOWN:
-        return ""
-    return f"; {UNEXPLAINED} {_figure(found, left)}"
 
 
 def _exchange(found: Breakdown, facts: WorkloadFacts) -> str:

@@ -192,7 +192,10 @@ def load_configuration(path: str | Path) -> SavedConfiguration:
         raise ConfigurationError(
             f"{facts} is of another workload than {path}.", "Search again, or restore the file."
         )
-    return saved if configuration == saved.configuration else _changed(saved, configuration)
+    if configuration == saved.configuration:
+        return saved
+    # Nothing was measured of another configuration.
+    return saved.model_copy(update={"configuration": configuration, "certificate": None})
 
 
 def folder_of_search(workload: Workload, folder: Path) -> Path | None:
@@ -241,11 +244,6 @@ def _configuration(given: Any) -> Configuration:
     if isinstance(given, dict) and isinstance(given.get("arguments"), dict):
         given = {**given, "arguments": tuple(given["arguments"].items())}
     return Configuration.model_validate(given)
-
-
-def _changed(saved: SavedConfiguration, configuration: Configuration) -> SavedConfiguration:
-    """Return it with another configuration, of which nothing was measured."""
-    return saved.model_copy(update={"configuration": configuration, "certificate": None})
 
 
 # A pickle is good for trials only; the file keeps the text of the function instead.

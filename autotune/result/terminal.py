@@ -22,7 +22,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result.files import FILES, programs, written
 from autotune.result.headline import settings
 from autotune.result.stored import ResultData
-from autotune.result.view import Ending, NextStep, ResultView, Row
+from autotune.result.view import NextStep, ResultView, Row
 from autotune.strategies import in_short
 from autotune.text import plural, sentence, size
 from autotune.workload import BatchSource, FitFacts, WorkloadFacts, own_batch
@@ -73,14 +73,12 @@ class Compared(NamedTuple):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         heads = ("outcome", "examples/s", "vs yours")
-        lines = [
-            (
-                (row.outcome, row.rate, row.ratio),
-                row.name + _noted("your own" if row.own else "", row.not_taken),
-                "bold" if row.chosen else "",
-            )
-            for row in self.rows
-        ]
+        lines = []
+        for row in self.rows:
+            notes = ", ".join(filter(None, ("your own" if row.own else "", row.not_taken)))
+            name = f"{row.name} ({notes})" if notes else row.name
+            style = "bold" if row.chosen else ""
+            lines.append(((row.outcome, row.rate, row.ratio), name, style))
         every = zip(heads, *(cells for cells, _, _ in lines), strict=True)
         widths = [max(map(len, column)) for column in every]
         if options.max_width - sum(widths) - 2 * len(widths) >= LEAST:
@@ -94,11 +92,6 @@ class Compared(NamedTuple):
             yield Text(text, style, no_wrap=True, overflow="ellipsis")
             if name:
                 yield Padding(Text(name, style), (0, 0, 0, 2))
-
-
-def _noted(*notes: str) -> str:
-    said = ", ".join(filter(None, notes))
-    return f" ({said})" if said else ""
 
 
 def plan_text(plan: Plan) -> RenderableType:
@@ -123,31 +116,23 @@ def _head(plan: Plan) -> Text:
     if plan.facts.fit:
         head.append(f"\n{fit_in_words(plan.facts.fit)}", style="dim")
     if plan.facts.summed_loss:
-        head.append(f"\nThe global batch stays: {_why_it_stays(plan.facts)}.", style="dim")
+        why, (batch, source) = rule_text(Rule(kind=RuleKind.SUMMED_LOSS)), own_batch(plan.facts)
+        if source is BatchSource.KERAS:
+            why = for_face(f"{why}; where yours is not {batch}, --global-batch names it")
+        head.append(f"\nThe global batch stays: {why}.", style="dim")
     return head
 
 
 def _facts(facts: WorkloadFacts) -> str:
-    examples = f"{_how_many(facts)} of {size(facts.example_bytes)}"
-    steps = facts.accumulated_steps
+    many, fit, steps = facts.how_many, facts.fit, facts.accumulated_steps
+    if facts.examples and fit and fit.steps:
+        before_last = (fit.steps - 1) * (facts.usual_batch or 1)
+        if facts.examples <= before_last:
+            many += f" (fewer than an epoch of {plural(fit.steps, 'step')} takes)"
+    examples = f"{many} of {size(facts.example_bytes)}"
     updates = f"an update sees {steps} batches" if steps > 1 else ""
     model = f"a model of {facts.weights:,} weights"
     return "; ".join(filter(None, [examples, model, facts.optimizer, updates, facts.loss]))
-
-
-def _why_it_stays(facts: WorkloadFacts) -> str:
-    why, (size, source) = rule_text(Rule(kind=RuleKind.SUMMED_LOSS)), own_batch(facts)
-    if source is not BatchSource.KERAS:
-        return why
-    return for_face(f"{why}; where yours is not {size}, --global-batch names it")
-
-
-def _how_many(facts: WorkloadFacts) -> str:
-    many, fit = facts.examples, facts.fit
-    if many and fit and fit.steps and many <= (fit.steps - 1) * (facts.usual_batch or 1):
-        steps = plural(fit.steps, "step")
-        return f"{facts.how_many} (fewer than an epoch of {steps} takes)"
-    return facts.how_many
 
 
 def fit_in_words(fit: FitFacts) -> str:
@@ -270,18 +255,16 @@ def _answer(view: ResultView) -> Iterator[RenderableType]:
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:
-    """Two lines for each cause, because a cause often repeats."""
+    """Yield two lines for each cause, because a cause often repeats."""
     yield Text("failed trials", style=HEAD)
     for each in view.failures:
         first = each.trials[0]
         head = Text.assemble((each.outcome, "red"), f"  {in_short(first.configuration)}")
-        yield marked(f"{first.number:>4}  ", head.append(_others(each), style="dim"))
+        if others := ", ".join(str(trial.number) for trial in each.trials[1:]):
+            noun = "trials" if len(each.trials) > 2 else "trial"
+            head.append(f" (and {noun} {others})", style="dim")
+        yield marked(f"{first.number:>4}  ", head)
         yield marked(" " * 6, Text(each.reason, style="dim"))
-
-
-def _others(ending: Ending) -> str:
-    numbers = ", ".join(str(trial.number) for trial in ending.trials[1:])
-    return f" (and trial{'s' * (len(ending.trials) > 2)} {numbers})" if numbers else ""
 
 
 def _files(files: Mapping[str, Path], folder: Path) -> Iterator[RenderableType]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from autotune.answer import Answer, Entry, Further, Verdict
+from autotune.answer import Answer, Entry, Verdict
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
 from autotune.objective import objective_named
@@ -300,18 +300,12 @@ class ResultView:
         again = "submit the job again" if fetched else "run the same command with --resume"
         if result.interrupted:
             yield NextStep("Continue:", again)
-        elif more := self._more:
+        elif result.answer.verdict is Verdict.UNDECIDED and (more := result.answer.further):
             budget = at_least(more.seconds + result.seconds if fetched else more.seconds)
             join = " with" if fetched else ""
             yield NextStep("Go on:", f"{again}{join} --budget {budget}")
         if files:
             yield NextStep("All files:", str(folder))
-
-    @property
-    def _more(self) -> Further | None:
-        """What more search would take, where it would pay."""
-        answer = self.result.answer
-        return answer.further if answer.verdict is Verdict.UNDECIDED else None
 
     def _epochs(self) -> str:
         result = self.result
