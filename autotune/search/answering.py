@@ -108,22 +108,19 @@ class Answering:
         for c in order:
             above = above and c != found.recommended
             runs = [t for t in trials if t.configuration == c]
+            rates = [t.examples_per_second or 1.0 for t in runs]
+            spread = SDS * found.noise / math.sqrt(len(rates))
             outcome = Outcome.REJECTED if history.ruled_out.rejected(c) else runs[-1].outcome
             yield Entry(
                 configuration=c,
-                examples_per_second=self._rate(runs, found.noise),
+                # The median of its runs, as far as a training sustains it.
+                examples_per_second=sustained(around(math.log(median(rates)), spread), runs),
                 ratio=ratios[c],
                 score_per_example=math.exp(subject.scorer.log_offset(c)),
                 outcome=outcome,
                 runs=len(runs),
                 not_taken=_why_not_taken(c, outcome, found) if above else None,
             )
-
-    def _rate(self, runs: list[Trial], noise: float) -> Interval:
-        """Return the median of some runs, as far as a training sustains it."""
-        rates = [t.examples_per_second or 1.0 for t in runs]
-        spread = SDS * noise / math.sqrt(len(rates))
-        return sustained(around(math.log(median(rates)), spread), runs)
 
     def _ratio(self, found: Evidence, configuration: Configuration) -> Interval:
         if configuration == found.own:
@@ -141,9 +138,10 @@ class Answering:
 
     def _times(self, found: Evidence) -> tuple[Interval | None, Interval | None]:
         """Return the time of the whole training by the own settings and by the recommended ones."""
-        length, more = self.runner.subject.length, self._epochs(found.recommended)
+        subject, length = self.runner.subject, self.runner.subject.length
+        more = share_of_epochs(found.recommended, subject.workload, subject.facts)
         rates = {
-            c: found.logs[c] - self.runner.subject.scorer.log_offset(c)
+            c: found.logs[c] - subject.scorer.log_offset(c)
             for c in (found.own, found.recommended)
             if c in found.logs
         }
@@ -160,10 +158,6 @@ class Answering:
             return both, None
         steps = own + rates[found.own] - rates[found.recommended] + math.log(more)
         return both, _longer(interval_of(steps), length.between * more)
-
-    def _epochs(self, configuration: Configuration) -> float:
-        subject = self.runner.subject
-        return share_of_epochs(configuration, subject.workload, subject.facts)
 
     # --- why
 

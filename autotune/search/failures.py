@@ -45,7 +45,8 @@ class RuledOut:
         self._full = [t.configuration for t in trials if t.outcome is Outcome.OUT_OF_MEMORY]
         self._rejected = {family(t.configuration) for t in trials if t.outcome is Outcome.REJECTED}
         self._broken = {name for name, mine in by_strategy.items() if _only_fails(mine)}
-        self._unequal = any(map(_is_unequal, trials))
+        known = (t.reason for t in trials if isinstance(t.reason, KnownError))
+        self._unequal = any(each.cause is Cause.UNEQUAL_EXAMPLES for each in known)
         self._batches = {t.configuration.global_batch for t in trials if t.shown}
         in_vain = Counter(trial.configuration for trial in _in_vain(trials))
         self._failed = {each for each, times in in_vain.items() if times >= ATTEMPTS}
@@ -78,11 +79,6 @@ def _in_vain(trials: Iterable[Trial]) -> Iterator[Trial]:
 def _only_fails(trials: Sequence[Trial]) -> bool:
     broken = sum(t.outcome in _BROKEN and not t.interrupted for t in trials)
     return broken >= HOPELESS and not any(trial.shown for trial in trials)
-
-
-def _is_unequal(trial: Trial) -> bool:
-    reason = trial.reason
-    return isinstance(reason, KnownError) and reason.cause is Cause.UNEQUAL_EXAMPLES
 
 
 def _larger(configuration: Configuration, failed: Configuration) -> bool:

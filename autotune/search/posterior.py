@@ -315,7 +315,6 @@ class Posterior:
 
 
 def _alike_in_time(minutes: Matrix | float, times: Matrix) -> Matrix:
-    """Return how alike the drift is at some times."""
     found: Matrix = np.exp(-np.abs(minutes - times) / MINUTES)
     return found
 

@@ -72,8 +72,7 @@ def open_study(
         storage = _database(given) if isinstance(given, str) else given
         names = optuna.get_all_study_names(storage)
         if request.resume:
-            study = _existing(storage, names, named or _latest(names, base))
-            _check_identity(study, identity)
+            study = _resumed(storage, names, named or _latest(names, base), identity)
         else:
             study = _new(storage, [named] if named else _free(names, base), scorer.objective)
             study.set_user_attr(RECORD, identity)
@@ -116,13 +115,27 @@ def _database(url: str) -> RDBStorage:
         return RDBStorage(url, waits)
 
 
-def _existing(storage: BaseStorage, names: Sequence[str], name: str) -> optuna.Study:
+def _resumed(
+    storage: BaseStorage, names: Sequence[str], name: str, identity: Mapping[str, str]
+) -> optuna.Study:
+    """Return the study of a name, which has to be of the same identity."""
     if name not in names:
         raise StudyMismatch(
             f"There is no study {name!r} to resume.",
             f"The storage holds {', '.join(names) or 'none'}; omit --resume to create a new one.",
         )
-    return optuna.load_study(study_name=name, storage=storage)
+    study = optuna.load_study(study_name=name, storage=storage)
+    saved = study.user_attrs.get(RECORD, {})
+    for what, value in identity.items():
+        if saved.get(what) != value and "" not in (value, saved.get(what)):
+            raise StudyMismatch(
+                f"Study {name!r} was created with a different workload: its code or its "
+                "arguments differ."
+                if what == FACTORIES
+                else f"Study {name!r} was created with a different {what}.",
+                "Omit --resume to create a new study, or restore the original.",
+            )
+    return study
 
 
 def _identity(request: TuningRequest, subject: Subject, space: Space) -> dict[str, str]:
@@ -140,19 +153,6 @@ def _identity(request: TuningRequest, subject: Subject, space: Space) -> dict[st
         "set of bounds": request.options.bounds,
         "objective": request.options.objective,
     }
-
-
-def _check_identity(study: optuna.Study, identity: Mapping[str, str]) -> None:
-    saved, name = study.user_attrs.get(RECORD, {}), study.study_name
-    for what, value in identity.items():
-        if saved.get(what) != value and "" not in (value, saved.get(what)):
-            raise StudyMismatch(
-                f"Study {name!r} was created with a different workload: its code or its "
-                "arguments differ."
-                if what == FACTORIES
-                else f"Study {name!r} was created with a different {what}.",
-                "Omit --resume to create a new study, or restore the original.",
-            )
 
 
 def _new(storage: BaseStorage, names: Iterable[str], objective: Objective) -> optuna.Study:
@@ -187,5 +187,5 @@ def _free(names: Sequence[str], base: str) -> Iterator[str]:
 
 
 def _plain(name: str) -> str:
-    """A study's name from a factory's: `digits` from `digits:model_fn`."""
+    """Return a study's name from a factory's: `digits` from `digits:model_fn`."""
     return re.sub(r"\W*[^\w.-]\W*", "-", name.partition(":")[0]).strip("-.") or "autotune"

@@ -277,17 +277,16 @@ def request_of(
 
 
 class Certification:
-    """Certifies what is about to win; what the history holds as wrong is not tried again."""
+    """Certifies what is about to win; a rejection in the history is not tried again."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._tried: dict[Configuration, list[Certificate | None]] = defaultdict(list)
 
-    def certify(self, configuration: Configuration) -> bool:
-        """Return whether a configuration may win, and look into it if nobody has."""
+    def certify(self, configuration: Configuration) -> None:
+        """Certify a configuration, unless the answer is known."""
         if self._is_open(configuration):
             self._tried[family(configuration)].append(self._runner.certify(configuration))
-        return self.passed(configuration)
 
     def _is_open(self, configuration: Configuration) -> bool:
         """Whether nothing was found of it; what a lost host has ended is tried once more."""

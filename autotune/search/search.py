@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from enum import StrEnum
 from itertools import combinations
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from optuna.pruners import BasePruner
@@ -50,17 +49,11 @@ SAME = 0.01
 """Share of the training time within which the smaller change of the own settings is recommended."""
 
 
-class Next(StrEnum):
-    RUN = "run"
-    CERTIFY = "certify"
-    INSPECT = "inspect"
-    """The gradients are inspected, before the first run with another batch."""
-
-
 class Step(NamedTuple):
     """What a search does next."""
 
-    what: Next
+    what: Literal["run", "certify", "inspect"]
+    """The gradients are inspected before the first run with another batch."""
     configuration: Configuration
     saves: float
     """Seconds of training that it is expected to save; device seconds where these are paid for."""
@@ -134,7 +127,7 @@ class Search:
         """
         try:
             while (step := self._repeated() if self.until else self.next()) is not None:
-                if step.what is Next.INSPECT:
+                if step.what == "inspect":
                     return True
                 self._make(step)
         except INTERRUPTIONS as exc:
@@ -168,7 +161,7 @@ class Search:
         raise Interrupted("Interrupted before anything was measured.")
 
     def _make(self, step: Step) -> None:
-        if step.what is Next.CERTIFY:
+        if step.what == "certify":
             self.certification.certify(step.configuration)
             return
         again = bool(self._history.scores(step.configuration))
@@ -181,10 +174,10 @@ class Search:
         if self._failed >= HOPELESS:
             return None
         if (forced := self._forced()) is not None:
-            return self._within(Step(Next.RUN, forced, math.inf, self._takes(forced)))
+            return self._within(Step("run", forced, math.inf, self._takes(forced)))
         now = self.prospects(HYPOTHESES)
         self._note_reference(now)
-        steps = sorted(self._steps(now), key=_rate, reverse=True)
+        steps = sorted(self._steps(now), key=lambda step: step.rate, reverse=True)
         best = next(iter(steps), None)
         if self._own_sampler and best and best.rate <= 1:
             best = self._by_all_walkers(steps)
@@ -195,7 +188,7 @@ class Search:
         if best and best.rate > 1:
             return self._within(self._own_first(best))
         if (missing := self._unmeasured(now)) is not None:
-            return Step(Next.RUN, missing, 0.0, self._takes(missing))
+            return Step("run", missing, 0.0, self._takes(missing))
         self._ended, self._further = Ended.PAID, self._going_on(best)
         return None
 
@@ -207,14 +200,14 @@ class Search:
         clear = all(map(runs.get, pool)) and self.until and self.until(self.answer())
         if clear or self._failed >= HOPELESS or least in history.ruled_out:
             return None
-        return self._within(Step(Next.RUN, least, 0.0, self._takes(least)))
+        return self._within(Step("run", least, 0.0, self._takes(least)))
 
     def _own_first(self, best: Step) -> Step:
         """Return a run of the own settings where they did not run: every ratio hangs on them."""
         own = self._default
         if own in self._history.tried or not self._may_run(own):
             return best
-        return Step(Next.RUN, own, best.saves, best.takes)
+        return Step("run", own, best.saves, best.takes)
 
     def _steps(self, now: Prospects) -> list[Step]:
         """Return what may come next; of what did not run, another sampler's proposal alone."""
@@ -236,7 +229,7 @@ class Search:
         first = [*dict.fromkeys(each.configuration for each in steps)][:MEASURED]
         now = self.prospects()
         found = [self._step(now, k) for each in first for k in choices(now, only=each)]
-        return max(steps[0], *found, key=_rate)
+        return max(steps[0], *found, key=lambda step: step.rate)
 
     def _step_with(self, configuration: Configuration) -> Step | None:
         """Return the best step with a configuration that did not run; None where none pays."""
@@ -244,14 +237,14 @@ class Search:
             return None
         now = self.prospects(HYPOTHESES, also=[configuration])
         mine = [self._step(now, each) for each in choices(now, only=configuration)]
-        best = max(mine, key=_rate, default=None)
+        best = max(mine, key=lambda step: step.rate, default=None)
         return best if best and best.rate > 1 else None
 
     def _step(self, prospects: Prospects, choice: Choice) -> Step:
         configuration = prospects.configurations[choice.position]
-        what = Next.CERTIFY if choice.certifies else Next.RUN
+        what: Literal["run", "certify", "inspect"] = "certify" if choice.certifies else "run"
         if self._inspection and self._has_other_batch(configuration):
-            what = Next.INSPECT
+            what = "inspect"
         o, k = prospects.outlook, choice.position
         unknown = math.sqrt(float((o.shown[:, k] + o.noise[:, k]).mean()))
         precision = max(unknown / 2, EXPECTED.sd / 2)
@@ -338,7 +331,12 @@ class Search:
             works=works,
             may_run=np.array([self._may_run(c) for c in about]),
             seconds=np.array([self._takes(c) + first * (c != own) for c in about]),
-            certifying=np.array([self._certifying(c) for c in about]),
+            certifying=np.array(
+                [
+                    self.certification.seconds(c) * self._paid(c) if c.distributed else 0.0
+                    for c in about
+                ]
+            ),
             certified=np.array([self.certification.passed(c) for c in about]),
             own_works=counts[own] > 0 or own not in history.tried,
             margin=math.log1p(self._options.margin),
@@ -387,11 +385,6 @@ class Search:
         own = self._default.global_batch
         return weighed_batch(configuration, own) != own
 
-    def _certifying(self, configuration: Configuration) -> float:
-        if not configuration.distributed:
-            return 0.0
-        return self.certification.seconds(configuration) * self._paid(configuration)
-
     def _going_on(self, step: Step | None) -> Further | None:
         """Return what a step would take and save, as far as that is known."""
         if step is None or not math.isfinite(step.saves):
@@ -422,7 +415,8 @@ class Search:
         shown = dict.fromkeys([*ran, now.own, chosen] if ran else [])
         best = [self._best(now, draws, several=each) for each in (False, True)]
         more = best[1] - best[0] > now.margin
-        leader = self._leader(now)
+        # Of what ran, those that surely gain come first.
+        leader = now.best(now.sure) if now.sure.any() else now.distributed
         if now.several[chosen]:
             more = draws[:, chosen] - draws[:, now.single] > now.margin
         return self._answering.answer(
@@ -449,20 +443,12 @@ class Search:
         found: Matrix = able.max(1, initial=-1e9)
         return found
 
-    def _leader(self, now: Prospects) -> int | None:
-        """Return the distributed leader, of what ran; those that surely gain come first."""
-        return now.best(now.sure) if now.sure.any() else now.distributed
-
     def recommended(self, now: Prospects) -> int:
         """Return the position of the smallest change of the own settings within 1 % of the best."""
         allowed = (now.sure & now.certified) | (now.available & ~now.several)
         allowed[now.plan] = True
         near = np.flatnonzero(allowed & (now.times <= (1 + SAME) * now.times[now.plan]))
         return min(map(int, near), key=lambda k: (len(_changes(now, k)), now.times[k]))
-
-
-def _rate(step: Step) -> float:
-    return step.rate
 
 
 def _changes(now: Prospects, k: int) -> set[str]:

@@ -87,7 +87,10 @@ class MeasureWatch:
             return Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.MEASURED))
         if self.left() < -GRACE:
             return Stop(Outcome.UNFINISHED, BudgetEnded())
-        return self._prune(windows) or (_unstable(windows) if start is None else None)
+        stopped, seconds = self._prune(windows), sum(window.seconds for window in windows)
+        if stopped or start is not None or seconds < SETTLE_SECONDS or len(windows) < 12:
+            return stopped
+        return Stop(Outcome.UNSTABLE, PlainReason(kind=ReasonKind.NOT_STATIONARY, seconds=seconds))
 
     def _shown(self, windows: Sequence[Window], start: int) -> bool:
         steady = windows[start:]
@@ -139,13 +142,6 @@ def _enough(steady: Sequence[Window]) -> bool:
     of_calls = any(window.steps > 1 for window in steady) and elapsed < 2 * PATIENCE
     few = len(steady) >= (4 if of_calls else 2) and elapsed >= 4 * BLOCK_SECONDS
     return few or (len(steady) >= 5 and elapsed >= 2 * BLOCK_SECONDS)
-
-
-def _unstable(windows: Sequence[Window]) -> Stop | None:
-    seconds = sum(window.seconds for window in windows)
-    if seconds < SETTLE_SECONDS or len(windows) < 12:
-        return None
-    return Stop(Outcome.UNSTABLE, PlainReason(kind=ReasonKind.NOT_STATIONARY, seconds=seconds))
 
 
 @dataclass
@@ -237,16 +233,14 @@ class SlowerThanOneDevice(BasePruner):
 
     def prune(self, study: Study, trial: FrozenTrial) -> bool:
         reference = self._reference()
-        if reference is None or not _is_due(trial):
+        if reference is None:
+            return False
+        # An interim analysis is due between the last intermediate value and the one before.
+        *_, before, last = -1, *sorted(trial.intermediate_values)
+        if not any(before < analysis <= last for analysis in ANALYSES):
             return False
         self.bound = _bound(study, trial, reference)
         return self.bound < 0
-
-
-def _is_due(trial: FrozenTrial) -> bool:
-    """Whether an interim analysis lies between the last intermediate value and the one before."""
-    *_, before, last = -1, *sorted(trial.intermediate_values)
-    return any(before < analysis <= last for analysis in ANALYSES)
 
 
 def _bound(study: Study, trial: FrozenTrial, reference: Reference) -> float:

@@ -22,12 +22,10 @@ from autotune.reason import Outcome
 from autotune.search.failures import ATTEMPTS, RuledOut
 from autotune.search.setup import Subject
 from autotune.search.stopping import PATIENCE
-from autotune.shared_values import Window
 from autotune.stats.windows import (
     BLOCK_SECONDS,
     UNKNOWN,
     Epoch,
-    Reading,
     read,
     steady_from,
 )
@@ -207,7 +205,11 @@ def trial_of(
     shown = result.windows[start:] if start is not None else ()
     if result.outcome is Outcome.PRUNED and not shown:
         shown = result.windows[len(result.windows) // 2 :]
-    reading = read(shown, epoch) if shown else None
+    reading, least = read(shown, epoch) if shown else None, 1.0
+    if reading and not (any(each.ends for each in shown) or math.isinf(epoch.steps)):
+        # No end of an epoch was seen, which leaves only a share of the rate.
+        whole = epoch.steps / reading.steps_per_second
+        least = whole / (whole + epoch.pause)
     return Trial(
         **dict(result),
         number=number,
@@ -215,17 +217,9 @@ def trial_of(
         configuration=configuration,
         examples_per_second=reading and reading.steps_per_second * configuration.global_batch,
         error=reading and reading.error,
-        least=_least(shown, reading, epoch) if reading else 1.0,
+        least=least,
         steady_from=start,
     )
-
-
-def _least(shown: Sequence[Window], reading: Reading, epoch: Epoch) -> float:
-    """Return the share of a rate that is left where no end of an epoch was seen."""
-    if any(each.ends for each in shown) or math.isinf(epoch.steps):
-        return 1.0
-    whole = epoch.steps / reading.steps_per_second
-    return whole / (whole + epoch.pause)
 
 
 ROUGH = 0.15

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 
 from autotune.answer import Answer
-from autotune.search.search import Next, Search, Step
+from autotune.search.search import Search, Step
 from autotune.strategies import in_short
 from autotune.text import parse_seconds, roughly
 from benchmarks.pays.cases import Case
@@ -47,7 +47,7 @@ def lines(steps: list[Step], found: Replayed) -> list[str]:
     rows = []
     for number, each in enumerate(steps, 1):
         what, shown, pays = "certify ", "", ""
-        if each.what is Next.RUN:
+        if each.what == "run":
             ended = next(runs, None)
             trial, what = ended.trial if ended else None, ""
             rate = trial.examples_per_second if trial else None
