@@ -134,7 +134,9 @@ def candidates(
         if name == ONE_DEVICE:
             legal += _as_it_is(legal, where)
         if name == ONE_DEVICE and divided:
-            own = _closest(legal, own_default.size)
+            # The closest to the own one, where bounds or the space leave that out.
+            batches = {each.global_batch for each in legal}
+            own = min(batches, key=lambda b: abs(math.log(b / own_default.size)), default=0)
     limits = tuple(Limit(strategy=s, rule=r, configurations=n) for (s, r), n in broken.items())
     legal += _matches(legal, where, options.global_batch or own)
     found = Candidates(configurations=tuple(legal), limits=limits)
@@ -227,12 +229,6 @@ def _as_it_is(legal: Sequence[Configuration], where: Situation) -> Iterator[Conf
     own = own_settings(facts, where.options.global_batch).taking(dict(legal[0].arguments))
     if own not in legal and where.why_illegal(own) is None:
         yield own
-
-
-def _closest(configurations: Sequence[Configuration], batch: int) -> int:
-    """Return the global batch that is closest to one, where bounds or the space leave it out."""
-    known = {each.global_batch for each in configurations}
-    return min(known, key=lambda each: abs(math.log(each / batch)), default=0)
 
 
 def _checked(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule | None, int]]:
