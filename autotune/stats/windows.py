@@ -94,7 +94,9 @@ def read(windows: Sequence[Window], epoch: Epoch = UNKNOWN) -> Reading:
 
 def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] | None:
     """Return rate and error of an epoch with one end; None if the windows do not tell them."""
-    around = _around_ends(windows)
+    at = [index for index, window in enumerate(windows) if window.ends]
+    # Neighbours count: the input does not begin anew quite where the training counts an end.
+    around = {i for end in at for i in (end - 1, end, end + 1) if 0 <= i < len(windows)}
     between = [window for index, window in enumerate(windows) if index not in around]
     if not around or len(between) < len(around) or math.isinf(epoch.steps):
         return None
@@ -105,15 +107,6 @@ def _by_epochs(windows: Sequence[Window], epoch: Epoch) -> tuple[float, float] |
     # The cost of one end may differ by a fifth from that of another.
     share = 0.2 * cost / seconds / math.sqrt(ends)
     return epoch.steps / seconds, math.hypot(_error(between), share)
-
-
-def _around_ends(windows: Sequence[Window]) -> set[int]:
-    """Return the windows with an end of an epoch, and their neighbours.
-
-    Where the input begins anew is not quite where the training counts an end.
-    """
-    ends = [index for index, window in enumerate(windows) if window.ends]
-    return {i for end in ends for i in (end - 1, end, end + 1) if 0 <= i < len(windows)}
 
 
 def _whole_epochs(windows: Sequence[Window], steps: float) -> Sequence[Window]:
