@@ -205,7 +205,7 @@ class _Check:
             margin=saved.margin,
             expected=expected,
             ratio_to_expected=unpaired_ratio(rate, expected) if rate and expected else None,
-            notes=(*_on_challenger(saved, where), *_changes(saved, where)),
+            notes=tuple(_notes(saved, where)),
             machine=machine,
             seconds=self.engine.now() - self.began,
         )
@@ -357,17 +357,13 @@ def _broken(trials: Trials, configuration: Configuration) -> list[Trial]:
     return [t for t in trials if t.configuration == configuration and t.outcome in BROKEN]
 
 
-def _on_challenger(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
-    """Yield that the configuration to compare with cannot run here."""
+def _notes(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
+    """Yield why the alternative cannot run here, and what differs between then and today."""
     several = saved.configuration.distributed
     challenger = saved.answer.one_device if several else saved.answer.several
     kind = "single device" if several else "distributed configuration"
     if challenger and (rule := where.why_illegal(challenger)):
         yield f"The best {kind} of the search cannot run here: {rule_text(rule)}"
-
-
-def _changes(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
-    """Yield what differs between the saved machine, software and workload and today's."""
     machines, workloads = (saved.machine, where.machine), (saved.facts, where.facts)
     software = [*_differing(*machines, _SOFTWARE)]
     if saved.autotune != VERSION:
@@ -377,7 +373,7 @@ def _changes(saved: SavedConfiguration, where: Situation) -> Iterator[str]:
         "Measured with other software versions": software,
         "The workload has changed": [*_differing(*workloads, _WORKLOAD)],
     }
-    return (f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)
+    yield from (f"{lead}: {'; '.join(parts)}." for lead, parts in found.items() if parts)
 
 
 _HARDWARE = {
