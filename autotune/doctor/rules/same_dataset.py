@@ -30,16 +30,13 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 def same_dataset_on_devices(module: Module) -> Hits:
     reads = [*_reads(module)]
     for read in reads:
-        handed = (value for value, is_each in module.handed(read) if value and not is_each)
-        for given in (read, *handed):
-            parts = _origins(module, given)
-            sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
-            if sources:
-                datasets = {*reads, *(part.node for part in parts)}
-                holders = _holders(module, parts, {*sources})
-                only_place = _changes_only_place(module, holders, datasets)
-                if only_place and _is_for_devices(module, read, sources, holders):
-                    yield from ((each, _SENTENCE) for each in sources)
+        parts = _origins(module, read)
+        if sources := _sources(module, parts):
+            datasets = {*reads, *(part.node for part in parts)}
+            holders = _holders(module, parts, {*sources})
+            only_place = _changes_only_place(module, holders, datasets)
+            if only_place and _is_for_devices(module, read, sources, holders):
+                yield from ((each, _SENTENCE) for each in sources)
 
 
 def _reads(module: Module) -> Iterator[ast.expr]:
@@ -64,13 +61,6 @@ def _origins(module: Module, read: ast.expr) -> list[Part]:
         chosen = module.kind(loop.value, *keys) is Kind.DATASET
         return [Part(read), *module.origins(loop.value, *keys)] if chosen else []
     return module.origins(read) if module.kind(read) is Kind.DATASET else []
-
-
-def _is_later(module: Module, source: ast.AST, read: ast.expr) -> bool:
-    """Return whether a list is made when a dataset of another one of its name has been read."""
-    loops = {*module.loops_around(source)} & {*module.loops_around(read)}
-    together = module.function_of(source) is module.function_of(read) and not loops
-    return together and module.position(source) > module.position(read)
 
 
 def _whole(node: ast.expr, methods: set[str]) -> ast.expr:
@@ -122,8 +112,6 @@ def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
             yield from module.ingredients(count)
         case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
             yield from module.ingredients(source.generators[0].iter)
-        case ast.Call(args=[keys, _]):
-            yield from module.ingredients(keys)
         case ast.Name() | ast.Attribute() | ast.Call() if isinstance(loop, ast.For):
             yield from module.ingredients(loop.iter)
 
@@ -141,7 +129,7 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
     found: list[ast.AST] = []
     for part in parts:
         node = part.node
-        if part.path != (None,) or isinstance(module.parents[node], ast.BinOp):
+        if part.path != (None,):
             continue
         puts = [*module.stored(node)] if isinstance(node, ast.Name | ast.Attribute) else []
         for put in puts:
@@ -202,9 +190,6 @@ def _holders(module: Module, parts: list[Part], sources: set[ast.AST]) -> list[_
     for part in parts:
         node = part.node
         froms = module.origins(node) if isinstance(node, ast.expr) else []
-        if isinstance(node, ast.arg):
-            values = (value for value, _ in module.given(node) if value)
-            froms = [it for value in values for it in module.origins(value)]
         if not part.path and node not in sources and any(it.node in sources for it in froms):
             keys = _names(module, node.slice) if isinstance(node, ast.Subscript) else []
             for name in (node, *keys):

@@ -86,6 +86,11 @@ def test_estimators_are_gone_from_the_version_that_lacks_them() -> None:
     assert len(found(code, target=(2, 16))) == 2
 
 
+@pytest.mark.parametrize("written", ["keras.metrics.Mean | None", "Optional[keras.metrics.Mean]"])
+def test_the_type_of_a_parameter_that_may_be_missing_is_read(written: str) -> None:
+    assert found(f"def clear(m: {written} = None):\n    m.reset_states()") == ["keras-2-call"]
+
+
 @pytest.mark.parametrize(
     "code",
     [

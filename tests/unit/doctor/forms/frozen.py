@@ -122,6 +122,7 @@ dataset.map(lambda x, y: (x * np.random.uniform(), y)).cache()
 #: what is drawn is the data, or which of it
 tf.data.Dataset.range(64).map(lambda _: tf.random.normal((8,))).cache()
 tf.data.Dataset.range(64).map(lambda i: (tf.random.normal((8,)), i % 2)).batch(8).cache()
+dataset.map(lambda x, y: tf.random.normal((8,))).cache()
 dataset.filter(lambda x, y: tf.random.uniform(()) < 0.1).cache()
 #: for validation, by its name
 val_ds = dataset.map(crop).cache()

@@ -76,6 +76,15 @@ def train(device, part):
 parts = [dataset] * 2  # <- here
 for device, part in zip(devices, parts):
     threading.Thread(target=train, args=(device, part)).start()
+#: a method that trains on a device, in threads
+class Trainer:
+    def train(self, device, part):
+        with tf.device(device):
+            for batch in part:
+                self.total = tf.reduce_sum(batch)
+    def start(self):
+        for device, part in zip(devices, [dataset] * 2):  # <- here
+            threading.Thread(target=self.train, args=(device, part)).start()
 #: a function that is mapped
 def train(device, part):
     with tf.device(device):
@@ -113,6 +122,19 @@ for number, part in enumerate(copies_of(dataset, DEVICES)):
 shards = [dataset] * 4  # <- here
 for shard in shards:
     model.fit(shard)
+#: no device is named, and GPUs or parts are counted or meant
+def split(whole):
+    return [whole] * 4  # <- here
+for copy in split(dataset):
+    model.fit(copy)
+copies = [dataset] * num_gpus  # <- here
+for copy in copies:
+    model.fit(copy)
+others = []
+for _ in range(num_gpus):
+    others.append(dataset)  # <- here
+for other in others:
+    model.fit(other)
 #: no device is named, and parts are appended
 parts = []
 for _ in range(2):
@@ -179,6 +201,9 @@ for epoch, part in enumerate([dataset] * 3):
 repeated = [dataset for _ in range(EPOCHS)]
 for part in repeated:
     READ
+parts = [dataset] * 3
+for epoch, part in enumerate(parts):
+    READ
 #: several runs of one program
 runs = [dataset] * 3
 for data in runs:
@@ -218,7 +243,8 @@ for device in ("/cpu:0", "/gpu:0"):
         for batch in dataset:
             tf.reduce_sum(batch)
 #: one device, several epochs
-for part in [dataset] * 3:
+parts = [dataset] * 3
+for part in parts:
     with tf.device("/gpu:0"):
         READ
 #: sharded when it is read

@@ -70,6 +70,7 @@ for batch in batches:
 #= strategy.run(create, args=(batch,)) ->
 #= for _ in range(2):|    strategy.run(lambda: model(batch)) ->
 #= for batch in data.take(1):|    strategy.run(lambda: model(batch)) ->
+#= for n, batch in enumerate(data.take(1)):|    strategy.run(lambda: model(batch)) ->
 #= for each in (one, two):|    strategy.run(lambda: model(batch)) ->
 #= for _ in data:|    strategy.run(lambda: model(batch))|    break ->
 #: a function that nobody calls is judged by what it does

@@ -124,6 +124,12 @@ def step(x, y):
     shown.update_state(tf.nn.compute_average_loss(losses, global_batch_size=tf.shape(losses)[0]))
     shown.update_state(tf.reduce_sum(losses) / tf.cast(len(losses), tf.float32))
 RUN
+#: an average over the batch of a replica, which its function makes
+rows = strategy.distribute_datasets_from_function(lambda context: rows.batch(BATCH))
+def step(x, y):
+    losses = each_loss(y, model(x))
+    shown.update_state(tf.nn.compute_average_loss(losses, global_batch_size=BATCH))
+RUN
 #: undone where it is shown
 def step(x, y):
     shown.update_state(tf.nn.compute_average_loss(each_loss(y, model(x))))

@@ -168,6 +168,24 @@ class Worker(threading.Thread):
         COUNT self.seen
 for _ in range(4):
     Worker().start()
+#: two objects that are threads
+class Worker(threading.Thread):
+    seen = None
+    def run(self):
+        COUNT self.seen
+    def prepare(self):
+        self.seen = tf.Variable(0)
+first, second = Worker(), Worker()
+first.start()
+second.start()
+#: a variable for each call
+def launch():
+    mine = tf.Variable(0)
+    def work():
+        COUNT mine
+    threading.Thread(target=work).start()
+for _ in range(4):
+    launch()
 #: an object for each thread
 class Counter:
     def __init__(self):
@@ -188,6 +206,12 @@ for _ in range(4):
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+#: one thread after the other, each with its own words
+WORK
+first = threading.Thread(target=work)
+first.start()
+first.join()
+threading.Thread(target=work).start()
 #: one thread after the other, started by a function
 WORK
 def launch():

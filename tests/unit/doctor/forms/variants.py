@@ -68,6 +68,7 @@ def train_step(x, y):
     strategy.run(replica_step, args=(x, y))
 #= loss = tf.math.reduce_mean(each) + penalty -> mean-over-replica
 #= each *= mask|        loss = tf.reduce_mean(each) -> mean-over-replica
+#= loss = tf.reduce_mean(each * mask) -> mean-over-replica
 #= loss = tf.reduce_sum(each) / tf.cast(tf.shape(x)[0], tf.float32) -> mean-over-replica
 #= loss = tf.reduce_sum(each) / BATCH_PER_REPLICA -> mean-over-replica
 #= loss = tf.nn.compute_average_loss(each, global_batch_size=BATCH_PER_REPLICA) -> mean-over-replica
@@ -146,6 +147,7 @@ def train_step(batch):
     return strategy.run(replica_step, args=(batch,))
 #= DEVICE -> device-in-replica
 #= f'/GPU:{number}' -> device-in-replica
+#= f'/GPU:{replica}' ->
 #: a device in a step of Keras
 MADE
 class Mine(keras.Model):
@@ -194,6 +196,7 @@ for batch in data:
 #= WORKERS|def make(): -> shards-off
 #= WORKERS|if strategy.cluster_resolver.task_id == 0:|    print('chief')|if True: -> shards-off
 #= def make(strategy: tf.distribute.MultiWorkerMirroredStrategy): -> shards-off
+#= WORKERS|class Input:|    def shard_files(self, names):|        return names[::2]|if True: ->
 #: sharding that is turned off, of another name
 strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
 options = tf.data.Options().experimental_distribute
