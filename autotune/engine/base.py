@@ -1,4 +1,4 @@
-"""The contract between whoever wants something done and whatever does it in processes.
+"""The contract between the search, which asks for tasks, and the processes that do them.
 
 An engine executes one task at a time, in fresh processes, and always gives an answer. It knows
 nothing of statistics: while a training runs it hands every new list of windows to a `Watch`, which
@@ -144,8 +144,8 @@ class Engine(ABC):
     """Executes tasks. Used by one thread at a time; a context manager that owns its processes.
 
     Entering it starts in the background what its first call would wait for. An engine that derives
-    from this class gets the defaults: nobody to wait for, a load and a network that nobody can
-    tell, and nothing to start.
+    from this class gets the defaults: no other search to wait for, an unknown load and
+    bandwidth, and nothing to start.
     """
 
     @abstractmethod
@@ -170,14 +170,14 @@ class Engine(ABC):
     def reserved(
         self, what: str, notify: Notify, seconds: float | None = None
     ) -> AbstractContextManager[None]:
-        """Wait until nobody else is timing on this engine's hosts, then keep others waiting.
+        """Wait until no other search is timing on this engine's hosts, then keep others waiting.
 
-        Whoever has reserved an engine may reserve it again.
+        A reservation may be made again inside itself.
 
         Args:
             what: Names this search to those that wait for it.
-            notify: Is called at once with whom it waits for, and again at times. An error that it
-                raises ends the wait.
+            notify: Is called at once with the search it waits for, and again at times. An error
+                that it raises ends the wait.
             seconds: The search's budget, which tells others how long they wait; None if it has
                 none.
 
@@ -191,14 +191,14 @@ class Engine(ABC):
     def load(self) -> Load | None:
         """Return what other programs have taken of the cores since the last call.
 
-        None at the first call, and where nobody can tell.
+        None at the first call, and where it is unknown.
         """
         return None
 
     def bandwidth(self) -> float | None:
         """Return the bytes per second that one of its hosts can send to another.
 
-        None where there is but one, and where nobody can tell.
+        None where there is but one, and where it is unknown.
         """
         return None
 

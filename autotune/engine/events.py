@@ -116,7 +116,7 @@ def trace(exc: BaseException) -> str:
 
 
 def last_lines(text: str, count: int = LINES) -> str:
-    """Return the last lines that hold anything for people who do not know this package."""
+    """Return the last lines of an output that are not about this package."""
     # The outer frames of a stack are ours.
     ours = (f'  File "{_OURS}', '  File "<string>"', "Extension modules:")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith(ours)]

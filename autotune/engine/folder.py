@@ -71,7 +71,7 @@ class Scratch:
         made = Path(tempfile.mkdtemp(prefix=_NEW))
         lock = _locked(made)
         self.path = made.rename(made.with_name(made.name.replace(_NEW, _LOCKED)))
-        # Also where nobody calls it: when this is collected, or at the end of the process.
+        # Also without a call: when this is collected, or at the end of the process.
         self.remove = weakref.finalize(self, _remove, self.path, lock)
         for left in made.parent.glob(f"{_LOCKED}*"):
             if (free := _locked(left)) is not None:
@@ -88,7 +88,7 @@ def flocked(file: int) -> bool:
 
 
 def _locked(folder: Path) -> int | None:
-    """Return a descriptor that locks a folder until it is closed; None if somebody else has one."""
+    """Return a descriptor that locks a folder until it is closed; None if it is locked."""
     with suppress(OSError):  # It is gone, or another user's.
         file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         if flocked(file):

@@ -27,7 +27,7 @@ from typing import Any, NoReturn
 _PR_SET_CHILD_SUBREAPER = 36
 _BACKEND = "tensorflow"
 OLDEST = {"TensorFlow": (2, 16), "Keras": (3, 8)}
-"""The floors of pyproject.toml, which whoever installs without dependencies passes by.
+"""The floors of pyproject.toml, which an installation without dependencies passes by.
 
 Under MirroredStrategy Keras before 3.5 lets each replica train by itself, and before 3.8 it adds up
 their gradients where it should average them.
@@ -58,17 +58,15 @@ class ForkServer:
                     self._wake.recv(4096)
                 self._report_exits()
                 while self._channel.poll():
-                    self._obey(self._channel.recv())
+                    request = self._channel.recv()
+                    if "kill" in request:
+                        self._kill(self._children & set(request["kill"]))
+                    else:
+                        self._fork(request["fork"])
         self._kill(self._children)
         for pid in self._children:
             os.waitpid(pid, 0)
         _end_strays()
-
-    def _obey(self, request: Mapping[str, Any]) -> None:
-        if "kill" in request:
-            self._kill(self._children & set(request["kill"]))
-        else:
-            self._fork(request["fork"])
 
     def _fork(self, order: Mapping[str, Any]) -> None:
         server = os.getpid()

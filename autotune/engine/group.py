@@ -24,7 +24,7 @@ from autotune.reason import Exited, KernelKilled, Killed
 POLL = 0.02
 """Seconds between two queries for what is reported. A local one costs some 50 microseconds."""
 Exit = Killed | Exited | KernelKilled
-"""How a worker process ended; its name is left to the caller, who knows the roles."""
+"""How a worker process ended; its name is left to the caller, which knows the roles."""
 _STACK_SECONDS = 0.2
 Environment = Mapping[str, str | None]
 """Variables of a process; None removes one."""

@@ -35,7 +35,7 @@ class Counters:
     """The monotonic clock."""
     cores: int
     busy: float
-    """Used by all programs and by the kernel for them. Without interrupts: they are nobody's."""
+    """Used by all programs and by the kernel for them. Interrupts belong to no program."""
     stolen: float
     """Withheld by the hypervisor while there was something to run."""
     own: float
@@ -158,7 +158,7 @@ def _divided() -> tuple[float, dict[str, float]]:
         if times is None:
             continue
         if each.pid in family:
-            # Whoever has ended is in the account of who waited for it, in the family too.
+            # A process that has ended is in the account of the one that waited for it.
             own += times.user + times.system + times.children_user + times.children_system
         elif each.info["cmdline"]:  # A thread of the kernel has none, and works for others.
             others[f"{each.info['name']} (pid {each.pid})"] = times.user + times.system
@@ -215,7 +215,7 @@ class MemoryGauge:
         self._next_sample = time.monotonic() + EVERY
         self._refresh_family()
         held = self._each(lambda process: process.memory_info())
-        # What each would hold if nobody had loaded its libraries before.
+        # The memory of each if its libraries had not been loaded before.
         alone = (each.rss + max(self._libraries - each.shared, 0) for each in held)
         self.peak = max(self.peak, sum(alone))
         # Pages shared with the fork server count once per process in `resident`. What is exact is

@@ -112,7 +112,7 @@ class LocalEngine(ProcessEngine):
     def on_hosts(self, task: HostTask[A]) -> A:
         """Do a task in a process of its own; a second one does it where the first was killed.
 
-        No trial runs meanwhile, so whoever killed it may have meant another one.
+        No trial runs meanwhile, so the kill may have been meant for another process.
         """
         folder, result = self._attempt(task)
         by_kill = isinstance(result.reason, Killed) and result.reason.signal == SIGKILL

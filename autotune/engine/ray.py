@@ -69,7 +69,7 @@ class RayEngine(ProcessEngine):
 
     @contextmanager
     def reserved(self, what: str, notify: Notify, seconds: float | None = None) -> Iterator[None]:
-        """Wait until nobody else uses the hosts; they are kept until the engine is closed."""
+        """Wait until no other job uses the hosts; they are kept until the engine is closed."""
         try:
             self._take(notify)
             # Agents of one search share a machine; one of another with the same name does not.
@@ -77,7 +77,7 @@ class RayEngine(ProcessEngine):
             self._claim = mine, seconds
             wait_for(self._busy, notify)
         except BaseException:
-            # Whoever gives up does not enter the engine, and so nobody else would close it.
+            # An engine whose wait was given up is not entered, so nothing else would close it.
             self.close()
             raise
         yield
@@ -172,7 +172,7 @@ class RayEngine(ProcessEngine):
         return self._bridge
 
     def _take(self, notify: Notify = lambda _: None) -> list[RemoteHost]:
-        """Have an agent on each host, once nobody else uses it; return those that are left."""
+        """Start an agent on each host once no other job uses it; return the hosts that are left."""
         if self._hosts:
             return self.left
         bridge = self._connect()
@@ -191,7 +191,7 @@ class RayEngine(ProcessEngine):
         return found
 
     def _busy(self) -> Wait | None:
-        """Reserve one host after the other; return for whom the first waits that cannot be.
+        """Reserve one host after the other; return the wait for the first that is not free.
 
         Each is asked once the one before it is had: of two searches one gets all, and agents of one
         search that share a machine find its name on the claim of the first.
@@ -264,7 +264,7 @@ def _link(here: RemoteHost, there: RemoteHost) -> Link | None:
 
 
 def _place(hosts: Sequence[RemoteHost], notify: Notify) -> None:
-    """Wait until hosts have an agent; say which are used by somebody else."""
+    """Wait until hosts have an agent; notify of those that another job uses."""
     for host in hosts:
         host.place()
     late = {host.ask("about"): host for host in hosts}
@@ -280,7 +280,7 @@ def _place(hosts: Sequence[RemoteHost], notify: Notify) -> None:
 
 
 def _report_shared(hosts: Sequence[RemoteHost], notify: Notify) -> None:
-    """Say which hosts are one machine, as containers are and namespaces."""
+    """Notify of hosts that are one machine, as containers and namespaces are."""
     machines = defaultdict(list)
     for host in hosts:
         machines[host.boot].append(host.node.address)

@@ -1,8 +1,8 @@
 """One host's part in trials that are ordered from elsewhere.
 
 An agent keeps the process of its host that has imported TensorFlow, and the worker group that this
-has forked. Whoever calls it has a deadline for each call; here nothing waits for the caller. If
-nothing is heard of it for `UNATTENDED_SECONDS` while a worker group runs, that is ended.
+has forked. Its caller has a deadline for each call; here nothing waits for the caller. A worker
+group is ended when the caller has been silent for `UNATTENDED_SECONDS`.
 
 Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
 """
@@ -118,7 +118,7 @@ class Agent:
         return self._engine.load()
 
     def hold(self, count: int) -> list[int]:
-        """Return ports that nobody else is given until the run has ended."""
+        """Return ports that are given to nothing else until the run has ended."""
         with self._lock:
             return self._ports.enter_context(held_ports(count))
 

@@ -72,7 +72,10 @@ class Bridge:
         self._sending = threading.Lock()
         self._closing = False
         self._agents: dict[str, Any] = {}
-        self._own: dict[str, Callable[..., object]] = {"place": self._place, "drop": self._drop}
+        self._own: dict[str, Callable[..., object]] = {
+            "place": self._place,
+            "drop": lambda key: ray.kill(self._agents.pop(key)),
+        }
 
     def serve(self) -> None:
         """Obey calls until there is None, or the tuner is gone."""
@@ -125,7 +128,7 @@ class Bridge:
             self.send(Answer(number, error=_translated(error)))
 
     def _place(self, node: Node) -> None:
-        """Start an agent that keeps all of a node for itself, once nobody else uses it."""
+        """Start an agent that keeps all of a node for itself, once no other job uses it."""
         self._agents[node.key] = (
             ray.remote(RayAgent)
             .options(
@@ -138,9 +141,6 @@ class Bridge:
             )
             .remote()
         )
-
-    def _drop(self, key: str) -> None:
-        ray.kill(self._agents.pop(key))
 
 
 def nodes() -> list[Node]:

@@ -50,7 +50,7 @@ class RemoteHost:
         self._pinged = 0.0
 
     def place(self) -> None:
-        """Begin to start an agent, which waits until nobody else uses the host."""
+        """Begin to start an agent, which waits until no other job uses the host."""
         self.lost = self.code = self._ping = None
         self.agents += 1
         self._bridge.ask("", "place", self.node)
@@ -188,7 +188,7 @@ class RemoteGroup(WorkerGroup):
     def end(self) -> None:
         calls = {host: host.ask("end") for host in self._hosts if host.lost is None}
         for host, call in calls.items():
-            # Whoever is lost was struck off, and that is the reason of the run's end.
+            # A lost host was struck off, and its loss is the reason of the run's end.
             with suppress(WorkersLost):
                 files: dict[str, int] = answers({host: call})[host]
                 for name in files.keys() - self._folder.given().keys():

@@ -86,7 +86,11 @@ class TrialRun:
         self._steps.note(member, event)
         match event["event"]:
             case events.ERROR:
-                self._troubles[member] = self._error(member, event)
+                outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
+                cause = reasons.explain(event, self._name(member))
+                ending = Ending(outcome, cause, event["detail"])
+                late = reasons.is_consequence(event)
+                self._troubles[member] = Trouble(event["at"], ending, consequence=late)
             case events.FINISHED:
                 words = self._group.last_words(member)
                 ending = Ending(Outcome.FAILED, PlainReason(kind=ReasonKind.FINISHED_EARLY), words)
@@ -139,11 +143,6 @@ class TrialRun:
                 stop = self._watch(tuple(self._windows))
                 return Ending(stop.outcome, stop.reason) if stop else None
         return None
-
-    def _error(self, member: int, event: Event) -> Trouble:
-        outcome = Outcome.OUT_OF_MEMORY if reasons.is_memory(event) else Outcome.FAILED
-        ending = Ending(outcome, reasons.explain(event, self._name(member)), event["detail"])
-        return Trouble(at=event["at"], ending=ending, consequence=reasons.is_consequence(event))
 
     def _death(self, member: int, found: Exit) -> Trouble:
         reason = found.model_copy(update={"process": self._name(member)})

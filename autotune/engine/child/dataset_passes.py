@@ -156,7 +156,7 @@ _DRAWS = re.compile(
     r"(?!Stateless)(.*Random(?!Index)|Rng|Stateful(Uniform|Standard|Truncated)|.*TruncatedNormal"
     r"|Multinomial|SampleDistorted|ShuffleDataset|ShuffleAndRepeat|Assign.*Variable)"
 )
-"""Operations that give something else in every pass. Who assigns a variable counts or draws."""
+"""Operations that give something else in every pass. An assignment counts or draws."""
 _EACH = frozenset({"Map", "ParallelMap", "Prefetch", "Options", "Filter", "AssertCardinality"})
 """Stages to which the order of their examples is nothing."""
 _MANY = frozenset({"FlatMap", "Interleave", "ParallelInterleave", "Shuffle", "Cache"})

@@ -160,7 +160,7 @@ BATCH = 32
 _LOOKED_AT = 64
 """Batches whose sizes are compared."""
 _LOOKING_SECONDS = 60.0
-"""The first of them may be long in coming; whoever asks for the facts has a limit of its own."""
+"""The first of them may be long in coming; the request for the facts has a limit of its own."""
 
 
 class Taken(NamedTuple):
@@ -175,13 +175,13 @@ class Taken(NamedTuple):
     examples: int | None = None
     """None where only the dataset knows."""
     least: int = tf.data.UNKNOWN_CARDINALITY
-    """The fewest elements that it has; below zero where nobody knows."""
+    """The fewest elements that it has; below zero where that is unknown."""
     own_batch: int | None = None
     """Examples in the batches that were returned; None where they were not batches."""
     once: bool = False
     """Whether it can be read once."""
     every: Any = None
-    """The same with the batches that are not full; None where it has these or nobody has them."""
+    """The same with the batches that are not full; None where it has these or there are none."""
 
 
 def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:

@@ -67,19 +67,15 @@ def _answer(member: Member, facts: Callable[[Member], dict[str, Any] | None]) ->
     try:
         answer = {"facts": facts(member)}
     except WorkloadError as exc:
-        answer = {"complaint": _as_json(exc)}
+        complaint = {
+            "kind": type(exc).__name__,
+            "cause": exc.cause,
+            "next_step": exc.advice,
+            "lines": getattr(exc, "lines", None),
+            "error": describe(exc.__cause__) if exc.__cause__ else None,
+        }
+        answer = {"complaint": complaint}
     member.finish(answer)
-
-
-def _as_json(complaint: WorkloadError) -> dict[str, Any]:
-    cause = complaint.__cause__
-    return {
-        "kind": type(complaint).__name__,
-        "cause": complaint.cause,
-        "next_step": complaint.advice,
-        "lines": getattr(complaint, "lines", None),
-        "error": describe(cause) if cause else None,
-    }
 
 
 def _facts(member: Member) -> dict[str, Any]:
@@ -307,21 +303,7 @@ def _first_step_facts(member: Member) -> dict[str, Any]:
             if _lasts(call.x) and not is_distributed(call.model):
                 calling = time.monotonic() - begun
                 of_fit.update(run.facts_of(call), calling_seconds=calling)
-            clock, ends = _Clock(member), list[float]()
-            for each in call.all_callbacks(validates=False):
-                if isinstance(each, keras.callbacks.Callback):
-                    each.on_epoch_end = timed(each.on_epoch_end, ends.append)
-            try:
-                run.first_call(call, clock.stop)
-            except MayNotChange:
-                raise
-            except (Exception, SystemExit) as exc:
-                raise fit_failed(program) from exc
-            if not clock.stopped:
-                raise ScriptFailed(
-                    "The fit of the script ends without a step.",
-                    "Check its data, its epochs and its initial_epoch.",
-                )
+            ends = _make_first_call(member, program, run, call)
             later = _LaterCalls()
             if not _in_time(lambda: run.later_calls(call, later)):
                 of_fit.clear()  # The model is still trained.
@@ -332,6 +314,41 @@ def _first_step_facts(member: Member) -> dict[str, Any]:
             of_fit["fit"] |= beside_fit(notes)
             found["facts"] = _of_script(member, program, of_fit)
     return found
+
+
+def _make_first_call(member: Member, program: ModuleType, run: Any, call: Any) -> list[float]:
+    """Have Keras make the first call of a step, and report its seconds from the `fit` on.
+
+    Returns:
+        The seconds that each of the script's callbacks took after the epoch.
+
+    Raises:
+        ScriptFailed: The `fit` fails, or ends without a step.
+    """
+    began, seconds, ends = time.monotonic(), list[float](), list[float]()
+    member.announce(Step.STEPPING)
+    member.writer.write(events.TRAIN_BEGIN)
+
+    def stop() -> None:
+        if not seconds:
+            seconds.append(time.monotonic() - began)
+            member.writer.write(events.FIRST_STEP, seconds=seconds[0])
+
+    for each in call.all_callbacks(validates=False):
+        if isinstance(each, keras.callbacks.Callback):
+            each.on_epoch_end = timed(each.on_epoch_end, ends.append)
+    try:
+        run.first_call(call, stop)
+    except MayNotChange:
+        raise
+    except (Exception, SystemExit) as exc:
+        raise fit_failed(program) from exc
+    if not seconds:
+        raise ScriptFailed(
+            "The fit of the script ends without a step.",
+            "Check its data, its epochs and its initial_epoch.",
+        )
+    return ends
 
 
 def _lasts(data: Any) -> bool:
@@ -397,22 +414,6 @@ def _each(calls: list[tuple[int, float]]) -> float | None:
     """Return the seconds of one of the steps that calls have made; None where there is but one."""
     pairs = pairwise([*calls])  # A late one may be added meanwhile.
     return median([(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs]) if len(calls) > 1 else None
-
-
-class _Clock:
-    """Reports how long the first call of a step takes, from the `fit` on."""
-
-    def __init__(self, member: Member) -> None:
-        self._member = member
-        self._began = time.monotonic()
-        self.stopped = False
-        member.announce(Step.STEPPING)
-        member.writer.write(events.TRAIN_BEGIN)
-
-    def stop(self) -> None:
-        if not self.stopped:
-            self.stopped = True
-            self._member.writer.write(events.FIRST_STEP, seconds=time.monotonic() - self._began)
 
 
 def _check_devices(*arguments: Any, **options: Any) -> None:

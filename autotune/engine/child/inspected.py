@@ -317,7 +317,7 @@ class InspectedModel:
         return sizes.pop() if len(sizes) == 1 else None
 
     def ranks(self) -> list[int]:
-        """Return the rank of each input with its batch dimension; none where nobody knows."""
+        """Return the rank of each input with its batch dimension; none where they are unknown."""
         return [len(each) for each in self._input_shapes()]
 
     def _input_shapes(self) -> list[Any]:
@@ -339,7 +339,9 @@ class InspectedModel:
         )
         try:
             with used:
-                self._listen()
+                for each in {id(each): each for each in optimizers_of(self.model)}.values():
+                    self._squares[id(each)] = tf.Variable(0.0, trainable=False)
+                    each.apply = self._noting(each, each.apply)
                 # The batch is a dataset of its own, so that no error of the user's comes here.
                 self.model.fit(tf.data.Dataset.from_tensors(batch), verbose=0)
         except BaseException as exc:
@@ -435,13 +437,9 @@ class InspectedModel:
         )
         self._loss = ", ".join(names)
 
-    def _listen(self) -> None:
-        """Note the gradients, and which are dense: of others replicas exchange the rows used."""
-        for each in {id(each): each for each in optimizers_of(self.model)}.values():
-            self._squares[id(each)] = tf.Variable(0.0, trainable=False)
-            each.apply = self._noting(each, each.apply)
-
     def _noting(self, optimizer: Any, apply: Callable[..., Any]) -> Callable[..., Any]:
+        """Note the gradients, and which are dense: of others replicas exchange the rows used."""
+
         def noting(grads: Any, *args: Any, **kwargs: Any) -> Any:
             grads = list(grads)
             self._note_optimizer(optimizer)

@@ -73,7 +73,7 @@ class Member:
         write_whole(self.folder.answers(self.index), json.dumps(answer).encode())
 
     def finish(self, answer: Mapping[str, Any]) -> NoReturn:
-        """Leave the answer, and stay until the tuner, who waits for all, ends every process.
+        """Leave the answer, and stay until the tuner, which waits for all, ends every process.
 
         A worker that left would take its connections with it while the others still need them.
         """

@@ -68,7 +68,7 @@ def _train_only(program: ModuleType, validates: bool, train: Train, **methods: A
     def train_and_leave(call: Any) -> None:
         before = _Before(call, validates=validates)
         call.validation_freq = 1 if validates else NEVER
-        # Who times a validation times what is saved in the copy as well.
+        # Where the validation is timed, what is saved in the copy is timed as well.
         own = call.all_callbacks(validates=False)
         kept = [e for e in own if not isinstance(e, LEFT_OUT) or (validates and run.saves(e))]
         call.callbacks = [before, *kept, _After(before)]

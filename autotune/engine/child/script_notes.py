@@ -58,7 +58,7 @@ def before(note: Callable[..., None]) -> Callable[[Any], Any]:
 
 def line_here(program: ModuleType) -> list[int]:
     """Return the line of the script that is under way, if one is."""
-    lines: list[int] = program.script.lines_of(sys._getframe())  # noqa: SLF001 - who has called tells the line
+    lines: list[int] = program.script.lines_of(sys._getframe())  # noqa: SLF001 - the callers tell the line
     return lines[:1]
 
 

@@ -90,7 +90,7 @@ def read_epoch(dataset: Any, examples: int, seconds: float) -> int:
     """Read batches past the end of an epoch, and return how many of its examples were read."""
     deadline, read = time.monotonic() + seconds, 0
     for batch in dataset:
-        # Only who asks for more than there is makes a cache complete.
+        # A cache is complete only once more was asked for than there is.
         if read > examples:
             return examples
         read += int(tf.nest.flatten(batch)[0].shape[0])

@@ -42,7 +42,7 @@ class Variable(Value):
     mirrored: bool
     """Whether the strategy knows it as one variable with a copy for each replica."""
     apart: bool
-    """Whether its copies differ on purpose, until somebody reads them."""
+    """Whether its copies differ on purpose until it is read."""
 
 
 class Copy(Value):
