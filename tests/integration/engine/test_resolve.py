@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from tests.fleet import fleet_package
 from tests.running import python
 
+ROOT = Path(__file__).parents[3]
+"""Holds the fake engine, which the package's engine derives from."""
+
 
 def autotune(folder: Path, package: Path, *arguments: str) -> str:
-    return python(folder, "-m", "autotune", *arguments, PYTHONPATH=str(package))
+    path = os.pathsep.join(map(str, (package, ROOT)))
+    return python(folder, "-m", "autotune", *arguments, PYTHONPATH=path)
 
 
 def test_the_commands_run_on_an_engine_that_a_package_adds(tmp_path: Path) -> None:
