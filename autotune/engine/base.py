@@ -60,7 +60,7 @@ def go_on(_: Sequence[Window]) -> Stop | None:
 
 
 class RunResult(Value):
-    """What became of one run of processes. What its first process reports may be any field."""
+    """The end of one run of processes, of which the first one may report any field."""
 
     outcome: Outcome
     reason: Reason
@@ -90,7 +90,7 @@ class RunResult(Value):
 
 
 class Task(ABC, Generic[A]):
-    """What an engine is asked to do: a request, the code that does it, and its answer.
+    """A task for an engine: a request, the code that does it, and its answer.
 
     Those that there are stand in `autotune.engine.tasks`. Their code lies apart, because it is
     imported by the child only: it may import TensorFlow, and should not import pydantic.

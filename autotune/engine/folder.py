@@ -36,7 +36,7 @@ class TrialFolder:
         return self
 
     def answers(self, index: int) -> Path:
-        """What one process found, as JSON."""
+        """The answer of one process, as JSON."""
         return self.path / f"answer-{index}.json"
 
     def kept(self, index: int) -> Path:
@@ -48,7 +48,7 @@ class TrialFolder:
         return self.path / f"{name}.pickle"
 
     def events(self, index: int) -> Path:
-        """What one process reports, a line of JSON each."""
+        """The events of one process, a line of JSON each."""
         return self.path / f"events-{index}.jsonl"
 
     def output(self, index: int) -> Path:
@@ -79,7 +79,7 @@ class Scratch:
 
 
 def flocked(file: int) -> bool:
-    """Whether the lock of an open file was had, which is not waited for."""
+    """Return whether an open file could be locked; another lock is not waited for."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -46,7 +46,7 @@ class Counters:
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What others took between two looks."""
+    """The use of the cores by others between two looks."""
 
     seconds: float
     cores: int

@@ -44,7 +44,7 @@ _MOST = 64 * 2**20
 
 
 class Link(NamedTuple):
-    """What the network gives from one host to another."""
+    """The network from one host to another."""
 
     latency: float
     """Seconds there and back."""
@@ -53,7 +53,7 @@ class Link(NamedTuple):
 
 
 class News(NamedTuple):
-    """What has become of the processes of a worker group."""
+    """The state of the processes of a worker group, with their latest reports."""
 
     reports: Sequence[Report] = ()
     exits: Mapping[int, Exit] = {}
@@ -64,7 +64,7 @@ class News(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What the processes of a run on one host are to do."""
+    """An order to the processes of a run on one host."""
 
     files: Mapping[str, bytes]
     """What they read, by the path in their folder."""

@@ -217,7 +217,7 @@ def _module(where: str) -> tuple[str, str | None]:
 
 
 class Workload(Value):
-    """What the user wants to train."""
+    """A training of the user's: a model and its data, or a script."""
 
     model: Factory
     dataset: Factory

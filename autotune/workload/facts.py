@@ -15,7 +15,7 @@ from autotune.text import plural
 
 
 class InputPass(Value):
-    """What reading the input alone has shown, from its beginning as far as the time let it come."""
+    """A pass over the input alone, from its beginning as far as the time let it come."""
 
     model_config = ConfigDict(extra="ignore")  # A stored one may hold fields that are gone.
 
@@ -33,7 +33,7 @@ class InputPass(Value):
 
 
 class Cacheable(Value):
-    """What a dataset factory hands to its parameter `cache`."""
+    """A dataset that a factory hands to its parameter `cache`."""
 
     elements: int | None = None
     """How many there are; None where counting took too long, or they never end."""
@@ -42,7 +42,7 @@ class Cacheable(Value):
 
 
 class Returned(Value):
-    """What the dataset factory returns, of all that `Model.fit` takes."""
+    """The kind of data that the dataset factory returns, of all that `Model.fit` takes."""
 
     arguments: bool = False
     """Arrays as a tuple, in the order of the arguments of `Model.fit`."""
@@ -72,7 +72,7 @@ class FitCall(Value):
 
 
 class FitData(StrEnum):
-    """What the data is that a script gives to its `fit`."""
+    """The kind of data that a script gives to its `fit`."""
 
     DATASET = "dataset"
     """A `tf.data.Dataset`."""
@@ -93,7 +93,7 @@ class OwnStrategy(Value):
 
 
 class FitFacts(Value):
-    """What a script's call of `fit` has shown beside model and data."""
+    """Facts of a script's call of `fit`, beside those of model and data."""
 
     line: int | None = None
     """Of the script; None where nothing of it is under way, such as a handler at exit."""
@@ -238,7 +238,7 @@ class WorkloadFacts(Value):
 
     @property
     def bound(self) -> str:
-        """What stands before the number of examples, and before all that follows from it."""
+        """The words before the number of examples, and before all that follows from it."""
         return "" if self.count is Count.EXACT else f"{self.count} "
 
     @property
@@ -278,7 +278,7 @@ class WorkloadFacts(Value):
 
     @property
     def declared(self) -> str:
-        """What every inspection finds, however busy its machine is, as text."""
+        """The facts that every inspection finds, however busy its machine is, as text."""
         return self.model_dump_json(include=_DECLARED)
 
     @property

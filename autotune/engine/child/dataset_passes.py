@@ -164,7 +164,7 @@ _MANY = frozenset({"FlatMap", "Interleave", "ParallelInterleave", "Shuffle", "Ca
 
 
 class Randomness(NamedTuple):
-    """What differs between two passes by what the stages are."""
+    """The difference between two passes, as far as the stages tell."""
 
     change: Change = Change.NOTHING
     stage: str = ""
@@ -311,7 +311,7 @@ def reads_once(data: Any) -> bool:
 
 
 class ReadOnce:
-    """What can be read once; as long as it keeps batches, each look at it begins with the same."""
+    """Data that can be read once; while it keeps batches, each look at it begins with the same."""
 
     def __init__(self, source: Iterator[Any]) -> None:
         self._source = source

@@ -105,7 +105,7 @@ def _whole(program: ModuleType, request: Mapping[str, Any]) -> dict[str, Any] | 
 
 @dataclass
 class Readings:
-    """What is noted of the batches of one replica."""
+    """Notes on the batches of one replica."""
 
     sizes: list[int] = field(default_factory=list)
     elements: list[str] = field(default_factory=list)
@@ -318,7 +318,7 @@ def _as_in_inference(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Notes:
-    """What is seen of a model between the first step and the last."""
+    """Notes on a model between the first step and the last."""
 
     def __init__(self, model: Any, silenced: Sequence[str]) -> None:
         self._model = model

@@ -126,7 +126,7 @@ class InspectionRequest(HostTask[WorkloadFacts]):
 
 
 class FirstSteps(Value):
-    """What the first steps of a script's `fit` take, as the facts of its workload have it."""
+    """Times of the first steps of a script's `fit`, as the facts of its workload have them."""
 
     first_step_seconds: float | None = None
     own_step_seconds: float | None = None

@@ -20,7 +20,7 @@ Numbers = tuple[float, ...]
 
 
 class Reader(Value):
-    """What one replica was given."""
+    """The input of one replica."""
 
     sizes: Numbers
     """Examples in each batch, in order."""
@@ -55,7 +55,7 @@ class Copy(Value):
 
 
 class RankObservation(Value):
-    """What was seen in one process, or in one run of a reference."""
+    """Observations in one process, or in one run of a reference."""
 
     readers: tuple[Reader, ...] = ()
     """One for each replica of the process."""
@@ -77,7 +77,7 @@ class Whole(Value):
 
 
 class Observation(Value):
-    """What became of a run, and what was seen in it."""
+    """The end of a run, and the observations in it."""
 
     failure: Reason | None = None
     """Why it did not come to its end."""
