@@ -4,8 +4,6 @@ An archive is a tar, gzipped or not, or a zip, of regular files and folders. Lin
 that nothing that is unpacked can lead out of its folder.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

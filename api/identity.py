@@ -1,7 +1,5 @@
 """Callers: keys, and people who sign in at a reverse proxy, which names them in headers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network, ip_address

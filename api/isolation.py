@@ -7,8 +7,6 @@ Nothing is imported here that starts threads: the system gives an ordinary user 
 while the process has one thread.
 """
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import fcntl

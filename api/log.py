@@ -1,7 +1,5 @@
 """Log lines: a sentence for people, fields for machines."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """The checks of a request before its job waits, and which jobs a list has."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -6,8 +6,6 @@ of other jobs exist there. They have a network of their own without a way out, p
 their own, and end with the worker, however that ends.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

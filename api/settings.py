@@ -8,8 +8,6 @@ Without any of these it is a service for one machine, with SQLite and the exampl
 that it is started in.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import secrets

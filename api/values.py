@@ -1,7 +1,5 @@
 """The values that the store and the workers pass to each other; callers see none of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar
 

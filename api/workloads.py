@@ -4,8 +4,6 @@ A model factory is code, so it never comes from a request. What does come are pa
 the workload's own pydantic model validates before they become arguments of the factories.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

@@ -10,8 +10,6 @@ What belongs to one of these types is public too, in its module: the kinds of a 
 `autotune.reason`, what an `Engine` is handed in `autotune.engine.base`.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The one answer of a search: produced by the search after every run, and read by all others."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from autotune.base import Value

@@ -1,7 +1,5 @@
 """What an axis says of itself: everything that is known of a setting beyond its type."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum

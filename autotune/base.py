@@ -1,7 +1,5 @@
 """The base of the values that the parts hand to each other."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator

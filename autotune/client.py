@@ -3,8 +3,6 @@
 It needs none of the packages of the service.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

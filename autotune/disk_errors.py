@@ -1,7 +1,5 @@
 """Writes files, and says why a disk does not take them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile

@@ -3,8 +3,6 @@
 Each has a `kind`, by which it is read back from JSON.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Advice names it by its flag, such as `--global-batch 64`; whatever shows the advice renders that.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

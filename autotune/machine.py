@@ -1,7 +1,5 @@
 """What the hosts of a machine offer to a training."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

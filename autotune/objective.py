@@ -6,8 +6,6 @@ that more is better. Each figure is the examples per second times a factor that 
 has, or that factor divided by them, so that bounds of the one are bounds of the other.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

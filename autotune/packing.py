@@ -1,7 +1,5 @@
 """A project's folder as one archive: what is sent to a service that runs it."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

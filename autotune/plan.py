@@ -1,7 +1,5 @@
 """The plan of a search: what it may try, why not more, and for how long a training."""
 
-from __future__ import annotations
-
 from autotune.base import Scalar, Value
 from autotune.face import for_face
 from autotune.machine import Machine

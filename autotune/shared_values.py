@@ -1,7 +1,5 @@
 """Values that training processes share with the tuner; they need no library."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Texts as people write and read them: numbers with units, lengths of time, names that resemble."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

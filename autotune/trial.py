@@ -1,7 +1,5 @@
 """What is kept of every trial."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 

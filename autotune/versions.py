@@ -1,7 +1,5 @@
 """What is installed: the version of autotune, packages that only some uses need, and plugins."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points, version
 from importlib.util import find_spec

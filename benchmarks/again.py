@@ -1,7 +1,5 @@
 """Configurations of a search, measured again when it is over."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from collections.abc import Sequence

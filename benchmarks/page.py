@@ -4,8 +4,6 @@ A page begins with a head that says how the figures come about. The figures stan
 a line that names the commit of those that they replace, which git keeps, and what changed since.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter

@@ -1,7 +1,5 @@
 """Figures that are measured in parts: rows in a file, each kept as it is done."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -3,8 +3,6 @@
 A command that writes a page draws its plot as well, so both show the same figures.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

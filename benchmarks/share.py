@@ -1,7 +1,5 @@
 """Figures with their intervals: how often something happened, and geometric means."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Answers made by hand, as if a search had produced them from some trials."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from statistics import median
 from typing import Any

@@ -1,7 +1,5 @@
 """A package that adds an engine, for tests of engines that are found by name."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 MODULE = """

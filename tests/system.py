@@ -7,8 +7,6 @@ Where they cannot be had the tests that need them are skipped, with the reason, 
 so at its end.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

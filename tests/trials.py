@@ -1,7 +1,5 @@
 """Requests for real trials, of programs that behave in a known way."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

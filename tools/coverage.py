@@ -1,7 +1,5 @@
 """Prints what a report of coverage says of each package: `python -m tools.coverage FILE`."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """`make demo`: a training that its search makes shorter, by the clock on the wall."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -4,8 +4,6 @@ Every request is authenticated before any route gets it, so that none can be ope
 scope that it needs is declared at each route.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import platform
 import re

@@ -1,7 +1,5 @@
 """The application: routes, what stands before them, and the server that serves them."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -1,7 +1,5 @@
 """Uploading code: an archive by its digest, checked before anything of it is kept."""
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from pathlib import Path as File

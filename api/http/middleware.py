@@ -3,8 +3,6 @@
 The rest is Starlette's; how often and how slowly a caller may ask is bounded by a proxy.
 """
 
-from __future__ import annotations
-
 import re
 import time
 from email.message import Message as Header

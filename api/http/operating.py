@@ -1,7 +1,5 @@
 """The registered workloads, and for operators workers, health, readiness and metrics."""
 
-from __future__ import annotations
-
 from fastapi import APIRouter
 from pydantic import JsonValue
 from starlette.responses import Response

@@ -3,8 +3,6 @@
 The cause of the service's own faults goes to the log.
 """
 
-from __future__ import annotations
-
 import errno
 import logging
 import re

@@ -1,7 +1,5 @@
 """The service that the routes call: jobs, metrics and event streams, by the operator's settings."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import time

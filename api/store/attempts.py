@@ -9,8 +9,6 @@ One attempt at a time measures on the same devices, while it renews the lease of
 it writes is refused once the lease is over.
 """
 
-from __future__ import annotations
-
 import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ Both are 256 random bits, shown once; what is kept is their SHA-256. A fast dige
 because so many random bits cannot be guessed, unlike a password.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

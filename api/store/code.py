@@ -1,7 +1,5 @@
 """The uploaded code of projects: each archive once, by its digest; no project sees another's."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, delete, exists, func, insert, select, update

@@ -1,7 +1,5 @@
 """The database: its transactions, and its clock, so that the clocks of workers need not agree."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

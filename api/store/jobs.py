@@ -1,7 +1,5 @@
 """The jobs: asking for them, reading them, cancelling and removing them."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Reading jobs, within a transaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any

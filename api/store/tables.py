@@ -7,8 +7,6 @@ An empty database gets the tables as they are declared, at the first start. One 
 changed only by `autotune database --migrate`, in steps.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The use of the service: the quotas of a project, the activity, and the removal of old jobs."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The workers: which are there, which take no further job, and what their devices are."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, and_, delete, select, update

@@ -1,7 +1,5 @@
 """One attempt at a job: the order for its process, the process, its lease, its end and outcome."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

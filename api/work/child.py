@@ -4,8 +4,6 @@ It is started with the worker's process id and a descriptor for its messages. It
 before it has read its order, so that it never runs without being recorded.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

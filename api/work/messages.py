@@ -4,8 +4,6 @@ The worker sends one order; the process sends messages, and passes on the events
 unchanged.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Mapping

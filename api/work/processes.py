@@ -1,7 +1,5 @@
 """Processes of this host: their identity, and ending them without ever hitting another."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import signal

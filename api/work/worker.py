@@ -1,7 +1,5 @@
 """A worker: claims one job after the other and sees each to its end, or lets go of it."""
 
-from __future__ import annotations
-
 import logging
 import math
 import os

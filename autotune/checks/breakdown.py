@@ -7,8 +7,6 @@ Noise multiplies. With errors e of log(seconds), a sum of shares c t / t_0 is of
 c t / t_0 (e - e_0).
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is said of a distributed configuration that was checked for doing the right thing."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from pydantic import computed_field

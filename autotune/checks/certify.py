@@ -4,8 +4,6 @@ Two short runs tell: that of its own program, whose replicas are observed, and o
 batches that these have read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ calls at a time and whole batches make the work of one process shorter; workers 
 only if each reads its own share.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Do the replicas start equal, stay equal, and read and draw what is their own?"""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence

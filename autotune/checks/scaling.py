@@ -22,8 +22,6 @@ exchange. Without its slowest worker a group of n waits for the next one, and ex
 a ring of fewer hosts passes fewer bytes and has fewer neighbours, and at worst takes as long.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from statistics import median

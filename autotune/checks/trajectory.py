@@ -6,8 +6,6 @@ again from the neighbouring numbers of its first weights, with the examples of e
 order: what that changes is what roundings change in this model, much in a chaotic one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The commands, put together."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """What a command prints: answers to stdout, everything else to stderr, errors among it."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

@@ -1,7 +1,5 @@
 """`autotune serve`: the service, whose parts are started, kept running, and ended together."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

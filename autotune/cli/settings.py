@@ -3,8 +3,6 @@
 Click merges them, and the last one counts; which file and which keys there are stands here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ nothing of statistics: while a training runs it hands every new list of windows 
 says when to stop and why. `tests/engines/contract.py` holds the tests that every engine passes.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from abc import ABC, abstractmethod

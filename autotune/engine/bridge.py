@@ -1,7 +1,5 @@
 """The tuner's side of the process that is connected to a cluster."""
 
-from __future__ import annotations
-
 import itertools
 import threading
 from concurrent.futures import Future

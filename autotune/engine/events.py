@@ -5,8 +5,6 @@ it survives a process that is killed the next moment, and it carries the monoton
 host, so that a late reader loses no precision.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The tuner's side of the fork server."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -10,8 +10,6 @@ process is gone with everything that it started, by `{"exited": n, "status": s}`
 `{"kill": [n, ...]}` ends process groups. When the tuner goes, by whatever means, so does all.
 """
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import os

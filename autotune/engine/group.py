@@ -4,8 +4,6 @@ A group starts the processes of one run together, hands on what they report, and
 On which host a process is, and how it was started, only the group knows.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

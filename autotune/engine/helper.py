@@ -1,7 +1,5 @@
 """A process of ours that serves this one over a pipe, and ends when the pipe does."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

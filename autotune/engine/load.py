@@ -4,8 +4,6 @@ Two readings of the kernel's counters, and the difference between them, tell wha
 cores, so that it costs a few milliseconds between trials, and nothing while one runs.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence

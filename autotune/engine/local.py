@@ -1,7 +1,5 @@
 """The engine that runs trials on this machine, in processes forked from one that has TensorFlow."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

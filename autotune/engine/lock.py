@@ -6,8 +6,6 @@ other. A file that all users share may be a trap (a link to another file), so no
 used: it would write through a hard link.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

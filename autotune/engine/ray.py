@@ -1,7 +1,5 @@
 """The engine that runs trials on the hosts of a Ray cluster."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections import defaultdict

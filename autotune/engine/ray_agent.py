@@ -7,8 +7,6 @@ group is ended when the caller has been silent for `UNATTENDED_SECONDS`.
 Calls may come from several threads: `clock` and `reach` are answered also while another call lasts.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

@@ -10,8 +10,6 @@ It reads calls from a socket and answers each when its agent has; when the tuner
 means, the connection goes, and Ray ends the agents.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import socket

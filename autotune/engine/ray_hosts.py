@@ -1,7 +1,5 @@
 """The hosts of a cluster, each with its agent, the calls to them, and workers on several."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait

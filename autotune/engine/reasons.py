@@ -1,7 +1,5 @@
 """Reads errors and wait statuses of processes as reasons."""
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Mapping

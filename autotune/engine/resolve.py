@@ -6,8 +6,6 @@ the engine. For a name it is called without arguments, for a URL with the URL.
 Signals interrupt the main thread alone; elsewhere Ctrl-C ends nothing.
 """
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

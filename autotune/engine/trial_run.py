@@ -1,7 +1,5 @@
 """One run of a training: from the start of its processes until something ends it."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """The user's own modules, brought to hosts that do not have them in the same place."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple

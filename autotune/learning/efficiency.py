@@ -8,8 +8,6 @@ proportion to A(B) = sum_i G_i^2 / sqrt(G_i^2 + S_ii / B), so that a batch needs
 sqrt(k) A(B0) / A(B) times the examples. Efficiency is the reciprocal of the examples needed.
 """
 
-from __future__ import annotations
-
 import math
 from enum import StrEnum
 from functools import lru_cache

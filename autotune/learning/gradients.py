@@ -6,8 +6,6 @@ progress of a small step of Adam at any batch. Each is also made without one gro
 at a time, so that whatever is computed from them has a jackknife error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

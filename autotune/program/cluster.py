@@ -1,7 +1,5 @@
 """Files that start a training's processes on several machines: by Slurm, Kubernetes or Ray."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 

@@ -1,7 +1,5 @@
 """How the user's factories get into the program: by import, or with their own text."""
 
-from __future__ import annotations
-
 import ast
 import symtable
 from collections.abc import Iterable, Mapping

@@ -5,8 +5,6 @@ and `compile` and stages of the input. They are put in on the syntax tree (libcs
 of the script stays as it is, character by character.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Iterator, Sequence

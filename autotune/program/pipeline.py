@@ -1,7 +1,5 @@
 """How a program makes its dataset: from what `Model.fit` takes to endless batches."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from autotune.axis import Place

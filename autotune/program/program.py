@@ -1,7 +1,5 @@
 """Renders a configuration and a workload into a program."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Collection, Mapping, Sequence

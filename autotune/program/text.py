@@ -3,8 +3,6 @@
 Import statements are values, so that those of all sources can be merged and sorted.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import sys

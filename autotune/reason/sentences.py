@@ -1,7 +1,5 @@
 """Sentences for the kinds of reasons and answers; the table of them is `sentences.toml`."""
 
-from __future__ import annotations
-
 import signal
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is said of the global batch: the recommended one, and the others that were compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from autotune.answer import Entry

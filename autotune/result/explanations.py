@@ -1,7 +1,5 @@
 """Why a result is what it is: a sentence or a few on each topic, the most important first."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from statistics import fmean, linear_regression

@@ -1,7 +1,5 @@
 """The files of a result: what each is for, and its text."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The answer of a result in sentences: time first, then the verdict, then what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from autotune.answer import Ended, Further, Verdict

@@ -1,7 +1,5 @@
 """The report: one page that needs nothing else, and the parts of it that the service shows too."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import re

@@ -1,7 +1,5 @@
 """The profile in words: where the time of a step goes, what limits it, and what would help."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part

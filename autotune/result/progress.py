@@ -1,7 +1,5 @@
 """A search while it runs, from its events: in lines, with a bar below them in a terminal."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The result of a search: its values with their sentences, as files and as a page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

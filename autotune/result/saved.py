@@ -1,7 +1,5 @@
 """The file that holds what was decided, for people; its facts lie beside it in result.json."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Iterator

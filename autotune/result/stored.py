@@ -1,7 +1,5 @@
 """What a search has found, as values; its sentences and faces are made of them elsewhere."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

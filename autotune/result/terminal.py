@@ -3,8 +3,6 @@
 Of a result the answer comes first, then the explanations.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trains with a result: in this process by its strategy, or in others by its program."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

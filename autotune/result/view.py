@@ -1,7 +1,5 @@
 """What every face of a search or its result shows, computed once."""
 
-from __future__ import annotations
-
 import shlex
 import time
 from collections import Counter

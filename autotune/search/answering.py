@@ -1,7 +1,5 @@
 """The producer of the one answer: what the rule of a search concludes, made ready to be told."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

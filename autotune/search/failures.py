@@ -1,7 +1,5 @@
 """What cannot run, and how likely the rest is to be measured, by how trials have ended so far."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 

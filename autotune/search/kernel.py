@@ -9,8 +9,6 @@ Each axis has a size of its own: where the batch matters, the shard policy may n
 parameters of the kernel, as logarithms, and the posterior draws them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import TypeGuard

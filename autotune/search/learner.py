@@ -1,7 +1,5 @@
 """Learns the posterior of a pool of configurations from the trials of a search."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace

@@ -4,8 +4,6 @@ The strategy is asked for first. What only one strategy has is a conditional par
 suggested under that strategy alone.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

@@ -16,8 +16,6 @@ the tails of what is not known. What a run shows beside its model is either nois
 configuration has; repeats tell which.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ the baseline and of its best challenger, each once: the noise of runs is known f
 whoever has an answer waits for no more. What does not fit into the budget is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which study of a database a search begins, or goes on with."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

@@ -1,7 +1,5 @@
 """Runs one configuration through the engine and keeps what came of it."""
 
-from __future__ import annotations
-
 import math
 import shutil
 import tempfile

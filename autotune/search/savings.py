@@ -17,8 +17,6 @@ search ends where none is expected to save more than it takes (Xie et al., *Cost
 Bayesian Optimization*, 2025).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The search: one loop that makes the run which saves most training, until none pays any more."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,5 @@
 """A search of one session, and the inspection of gradients before it tries another batch."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -7,8 +7,6 @@ cannot be written stays in memory and is tried again: a full disk or a locked da
 search nothing else.
 """
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence

@@ -5,8 +5,6 @@
 - The *history* reads all trials as measurements.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence

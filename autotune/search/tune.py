@@ -1,7 +1,5 @@
 """From a request to a recommendation: what every face of autotune calls."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -3,8 +3,6 @@
 What is special to a strategy is in its own file; here is what holds for all of them.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a search space is: the same for ready-made ones, a user's file and a request."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Collection
 from difflib import get_close_matches

@@ -3,8 +3,6 @@
 What is known of its epochs before it begins tells what its windows have to hold.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from itertools import accumulate

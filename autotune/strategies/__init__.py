@@ -1,7 +1,5 @@
 """The strategies: one per file of this folder, and those of entry points of other packages."""
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules

@@ -3,8 +3,6 @@
 Adding one is adding a file to this folder, or an entry point.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from abc import ABC, abstractmethod

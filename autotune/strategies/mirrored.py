@@ -1,7 +1,5 @@
 """MirroredStrategy: several devices of one process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from autotune.config import Configuration, Reduction

@@ -1,7 +1,5 @@
 """MultiWorkerMirroredStrategy: several processes that exchange gradients."""
 
-from __future__ import annotations
-
 from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.machine import Machine

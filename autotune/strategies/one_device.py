@@ -1,7 +1,5 @@
 """One device: no distribution, the baseline for everything else."""
 
-from __future__ import annotations
-
 from autotune.config import Configuration
 from autotune.machine import Machine
 from autotune.strategies._base import Setup, Strategy

@@ -1,7 +1,5 @@
 """ParameterServerStrategy: workers that train without waiting for each other."""
 
-from __future__ import annotations
-
 from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.machine import Machine

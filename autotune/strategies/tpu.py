@@ -1,7 +1,5 @@
 """TPUStrategy: the cores of a TPU. Written from TensorFlow's documentation, never run on a TPU."""
 
-from __future__ import annotations
-
 from autotune.base import Scalar
 from autotune.config import Configuration
 from autotune.machine import Machine

@@ -1,7 +1,5 @@
 """Whether a saved recommendation still holds: what every face of autotune calls."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir

@@ -1,7 +1,5 @@
 """The events of a job: those of its search, as they are, and the service's own."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field

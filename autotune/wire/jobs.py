@@ -1,7 +1,5 @@
 """A job over HTTP: what is asked for, how it stands, and what a worker must have to run it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

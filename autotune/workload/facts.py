@@ -1,7 +1,5 @@
 """What is known of a workload: of its model, of its data, and of a script's call of `fit`."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 from typing import Any, NamedTuple
 

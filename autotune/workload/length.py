@@ -1,7 +1,5 @@
 """How long the training is that a search is made for: the seconds that it can save."""
 
-from __future__ import annotations
-
 from enum import StrEnum
 
 from autotune.base import Value

@@ -3,8 +3,6 @@
 Its text says how it trains, so that one without any `fit` is reported at once.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import os

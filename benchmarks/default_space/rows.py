@@ -1,7 +1,5 @@
 """What became of each workload, kept as it is measured, and as tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from statistics import median
 

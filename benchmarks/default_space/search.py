@@ -1,7 +1,5 @@
 """A search as a user makes it who wants the largest throughput and says little else."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -10,8 +10,6 @@ row at this commit is not run again, so that it can be done in parts.
 Run it where nothing else runs: some three minutes for each of the ten, and 17 with --seconds 900.
 """
 
-from __future__ import annotations
-
 import tempfile
 from argparse import Namespace
 from pathlib import Path

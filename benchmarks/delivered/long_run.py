@@ -9,8 +9,6 @@ long; the mean is over all of the time from then on, ends of epochs included. In
 reports.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Runs the program that a search handed over, for some time, in processes without autotune."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

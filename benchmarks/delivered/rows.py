@@ -1,7 +1,5 @@
 """Predicted and achieved throughput of each workload, kept as it is measured, and as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

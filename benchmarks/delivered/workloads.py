@@ -1,7 +1,5 @@
 """The ten workloads of which it is asked whether they achieve what was predicted."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What searches are judged on: a table, with the batch free or held, and what disturbs its runs."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """What searches cost and save by the length of the training, and the goals of the judged one."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

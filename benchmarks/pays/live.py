@@ -6,8 +6,6 @@
 Both in turns, where nothing else runs. A ratio above 1.05 makes the command fail.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

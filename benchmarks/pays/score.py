@@ -8,8 +8,6 @@ A function of another module can be judged in place of the program's search; it 
 command fail.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import pkgutil

@@ -1,7 +1,5 @@
 """The search that is judged, and its peers: what each recommends, and what that has taken."""
 
-from __future__ import annotations
-
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 python -m benchmarks.pays.steps TABLE [--train-for 1h] [--seed 0]
 """
 
-from __future__ import annotations
-
 import argparse
 
 from autotune.answer import Answer

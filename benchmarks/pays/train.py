@@ -1,7 +1,5 @@
 """Trains a workload of the replay as a plain script: `python train.py birdsong --epochs 20`."""
 
-from __future__ import annotations
-
 import argparse
 import importlib
 

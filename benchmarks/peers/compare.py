@@ -8,8 +8,6 @@ its rows is not run again, nor is a search that ended; the page is made from the
 are. A row holds for the commit that made it.
 """
 
-from __future__ import annotations
-
 import argparse
 import ctypes
 import math

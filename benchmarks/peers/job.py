@@ -1,7 +1,5 @@
 """What a contestant is given, and the log that it keeps."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from pathlib import Path

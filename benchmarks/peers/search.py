@@ -3,8 +3,6 @@
 python -m benchmarks.peers.search JOB TUNER
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ A tuner measures one configuration after the other until the time is up. It reco
 of its own measurements, or the configuration that it returns.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """autotune itself, by its public call."""
 
-from __future__ import annotations
-
 import sys
 
 from autotune import Event, SearchOptions, TrialEnded, Tuner

@@ -8,8 +8,6 @@ workers. A process is given the places of its configurations in the job's list. 
 does not belong to the start of TensorFlow.
 """
 
-from __future__ import annotations
-
 import json
 import runpy
 import subprocess

@@ -1,7 +1,5 @@
 """The workloads of the replay tables: what each stands for, and the space that is swept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

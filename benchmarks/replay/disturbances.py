@@ -1,7 +1,5 @@
 """What disturbs the runs of a replayed machine, one after the other."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 

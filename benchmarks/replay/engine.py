@@ -1,7 +1,5 @@
 """An engine that answers from a table, in no time."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -10,8 +10,6 @@ The covariance of log(rate) is a product over the axes, so that any axes may dep
 it is not the model that the search itself uses, to which it would otherwise be kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

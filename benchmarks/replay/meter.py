@@ -1,7 +1,5 @@
 """A replayed machine on which any tuner measures, in the same virtual time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from autotune.config import Configuration

@@ -13,8 +13,6 @@ It takes five to ten minutes for each workload, and twenty for one of two hundre
 two cores that should have nothing else to do.
 """
 
-from __future__ import annotations
-
 import argparse
 import datetime as dt
 import json

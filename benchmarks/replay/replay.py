@@ -1,7 +1,5 @@
 """One search on a replayed machine."""
 
-from __future__ import annotations
-
 import tempfile
 import time
 from dataclasses import dataclass, replace

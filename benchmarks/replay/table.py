@@ -4,8 +4,6 @@ One JSON document, compressed by xz. Configurations hold only what differs from 
 windows are steps and microseconds, and how many epochs end in them if any does.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 from pathlib import Path

@@ -5,8 +5,6 @@
 Needs root: hosts are network namespaces. Some five minutes for a round on two cores.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import signal

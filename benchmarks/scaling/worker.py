@@ -5,8 +5,6 @@
 The gradients have 4 kB for each unit. Without TF_CONFIG, which says who takes part, it is alone.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -6,8 +6,6 @@ It prints one table and writes nothing unless it is asked to. Without --database
 file of its own; a PostgreSQL database that it is given must be empty.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

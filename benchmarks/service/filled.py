@@ -1,7 +1,5 @@
 """A database with many jobs: one is run, the others are copies of it."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """Calls a server over one connection that stays open, one call after the other."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from http.client import HTTPConnection

@@ -1,7 +1,5 @@
 """How long it takes until everything goes on after a part of the service was killed."""
 
-from __future__ import annotations
-
 import socket
 import time
 from collections.abc import Callable, Iterator

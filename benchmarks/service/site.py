@@ -1,7 +1,5 @@
 """A service of its own: a folder, a database, keys, and its parts as real processes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The figures of the service with their goals, as a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from autotune.base import Value

@@ -5,8 +5,6 @@
 Needs root and `ray[default]`: the cluster is a network namespace. Some two minutes.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -5,8 +5,6 @@
 To be called on a host of the cluster. Prints the seconds of each round, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The installed command in real processes, in a project folder as a user has one."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

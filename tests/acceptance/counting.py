@@ -1,7 +1,5 @@
 """This machine's engine with a clock that counts runs, so that no speed decides their number."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on

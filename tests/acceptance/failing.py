@@ -1,7 +1,5 @@
 """An engine that reads the code of a workload, and some on which no run tells anything."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from autotune.engine.base import RunResult, Watch

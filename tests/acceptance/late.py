@@ -1,7 +1,5 @@
 """An engine that ends what its limits end, and on which one kind of task takes far too long."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 from autotune.config import Configuration

@@ -1,7 +1,5 @@
 """An engine that only plays trials, for what happens around them, and so in seconds."""
 
-from __future__ import annotations
-
 import resource
 
 from autotune.engine.base import RunResult, Watch

@@ -1,7 +1,5 @@
 """Machines without any clock of their own, on which an answer can be compared with the truth."""
 
-from __future__ import annotations
-
 from tests.engines.fake import FakeEngine, fake_learning
 
 

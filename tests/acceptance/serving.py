@@ -1,7 +1,5 @@
 """Engines for the service under test; its settings name them."""
 
-from __future__ import annotations
-
 import time
 
 from autotune.config import Configuration

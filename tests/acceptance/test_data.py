@@ -1,7 +1,5 @@
 """What is told of the data of programs as people bring them, and what is made of their batches."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

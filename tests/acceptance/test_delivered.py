@@ -1,7 +1,5 @@
 """What a search delivers of a script trains as much as that, and can be stopped."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

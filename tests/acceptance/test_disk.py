@@ -1,7 +1,5 @@
 """A disk that fills while a search runs: nothing measured is lost."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from .conftest import DIGITS, Run

@@ -4,8 +4,6 @@ Some hold the plainest forms of mistakes that people asked about, in the words o
 others faults of start-up and of Keras 3.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

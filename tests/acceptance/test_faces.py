@@ -1,7 +1,5 @@
 """What a search says in Python, whose reader has no command line."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """What cannot run by itself is refused before anything is timed, in Keras's own words."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

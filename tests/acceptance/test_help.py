@@ -1,7 +1,5 @@
 """The help of the command, which whoever types it waits for."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

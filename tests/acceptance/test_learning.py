@@ -1,7 +1,5 @@
 """What an example teaches at another batch than the user's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

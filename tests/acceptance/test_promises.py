@@ -3,8 +3,6 @@
 On engines that take no time, through the installed command and the files that it leaves.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """`autotune run train.py` in place of `python train.py`, whatever was fast."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Searches of programs as people bring them. Nothing here depends on how fast anything was."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

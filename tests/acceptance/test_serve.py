@@ -1,7 +1,5 @@
 """The installed service over real HTTP, on an engine that takes no time."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """A script of one's own through the service: sent, tuned in a sandbox, fetched."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

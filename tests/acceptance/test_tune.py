@@ -1,7 +1,5 @@
 """A search with Ctrl-C in between, and its verification. Nothing here depends on any speed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import signal

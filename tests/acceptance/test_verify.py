@@ -1,7 +1,5 @@
 """Whether `autotune verify` refutes only what ran, on engines that take no time."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

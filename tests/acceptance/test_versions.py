@@ -1,7 +1,5 @@
 """What the versions of an environment decide, and a call from Python, in whichever is installed."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The service for a browser, and what the tests of its page do and look at in common."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A service with an engine that takes no time, and pages of it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

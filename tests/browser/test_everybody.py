@@ -1,7 +1,5 @@
 """The page for everybody: by keyboard, heard instead of seen, in any light, at rest, on paper."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

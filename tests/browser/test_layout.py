@@ -1,7 +1,5 @@
 """Every page of the service as it is laid out: on a desk and on a phone, by day and by night."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

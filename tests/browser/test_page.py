@@ -1,7 +1,5 @@
 """The page in a real browser, of the installed service on an engine that takes no time."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

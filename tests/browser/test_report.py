@@ -1,7 +1,5 @@
 """The page of a result in a real browser, from a file, as somebody opens what they were sent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """What a search delivers, put into a folder."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

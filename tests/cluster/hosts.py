@@ -4,8 +4,6 @@ A host lives as long as its first process, and a cable as long as both of its en
 the tests leaves nothing behind. Files are shared, but for the folders of `PRIVATE`.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """A Ray cluster on hosts that are namespaces, and commands that use it from the first of them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """OpenSSH's server on hosts, whose users need no password."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from pathlib import Path

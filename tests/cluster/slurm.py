@@ -1,7 +1,5 @@
 """Slurm on hosts: its controller on the first one, a node on each of the others."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

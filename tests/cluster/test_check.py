@@ -1,7 +1,5 @@
 """The check of a cluster that lets in only who has its token, on hosts of their own."""
 
-from __future__ import annotations
-
 import json
 import secrets
 from collections.abc import Iterator

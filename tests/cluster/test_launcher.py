@@ -1,7 +1,5 @@
 """The delivered launcher starts the delivered program on several hosts."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The delivered JobSet: what its pods run, under the names that Kubernetes would give them."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The delivered program for Ray, submitted as a job to a cluster."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The delivered script for Slurm, and the search among the examples, as Slurm runs them."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 from collections.abc import Iterator

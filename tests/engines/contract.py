@@ -13,8 +13,6 @@ An engine that hands on to another one needs less: see `WrapperContract`.
 For pytest to explain a failed assertion, a `conftest.py` names this module, as autotune's own does.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace

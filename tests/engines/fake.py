@@ -3,8 +3,6 @@
 Its observed trainings have no fault, or one.
 """
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping

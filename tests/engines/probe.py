@@ -4,8 +4,6 @@ Trained under a strategy, a step takes what the strategy adds to every step and 
 add up so many gradients, moved as one. It is imported in the processes of trials only.
 """
 
-from __future__ import annotations
-
 import keras
 import tensorflow as tf
 

@@ -1,7 +1,5 @@
 """A small workload on this machine's GPUs, and a table of what was seen there, to be pasted."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 `make check-gpu` runs them where there are GPUs.
 """
 
-from __future__ import annotations
-
 import subprocess
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A small model for the checks, and one that no GPU can hold."""
 
-from __future__ import annotations
-
 import keras
 import tensorflow as tf
 

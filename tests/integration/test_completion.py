@@ -1,7 +1,5 @@
 """Tab in a real bash."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

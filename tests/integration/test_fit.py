@@ -1,7 +1,5 @@
 """Training with a result by its program, in processes of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune import AutotuneError, Result, tune

@@ -1,7 +1,5 @@
 """What commands, services and trial processes import, each in a process of its own."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

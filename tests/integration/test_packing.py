@@ -1,7 +1,5 @@
 """What of a folder is sent to a service."""
 
-from __future__ import annotations
-
 import io
 import subprocess
 import tarfile

@@ -1,7 +1,5 @@
 """What is packaged and offered; who may import whom stands in pyproject.toml, for import-linter."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an axis declares is legal, rendered, reported, documented and offered everywhere."""
 
-from __future__ import annotations
-
 import csv
 
 import pytest

@@ -1,7 +1,5 @@
 """The client against a service that answers as each test wants."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The files in deploy/ fit the program."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """What an option is called, by what a reader has called."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.errors import UsageError

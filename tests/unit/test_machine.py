@@ -1,7 +1,5 @@
 """What a machine of one host, or of several, says of itself."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

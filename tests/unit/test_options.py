@@ -1,7 +1,5 @@
 """The options of a search, and the configuration with its axes."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What other packages add, by entry points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from pathlib import Path

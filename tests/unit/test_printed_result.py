@@ -1,7 +1,5 @@
 """What a result is in Python: in a console, in a notebook, as a frame, and in its file."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

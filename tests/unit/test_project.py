@@ -1,7 +1,5 @@
 """The settings of a project: which TensorFlow its code is written for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

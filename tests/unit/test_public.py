@@ -1,7 +1,5 @@
 """What `autotune` offers to its users."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import typing

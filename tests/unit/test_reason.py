@@ -1,7 +1,5 @@
 """Reasons are kinds with data; nothing that is decided reads their sentences."""
 
-from __future__ import annotations
-
 import random
 import string
 from pathlib import Path

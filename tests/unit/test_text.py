@@ -1,7 +1,5 @@
 """Texts that people write and read."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune import text

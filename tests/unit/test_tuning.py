@@ -1,7 +1,5 @@
 """The Python call, and the machine that it takes where it is given no engine."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 from typing import Any

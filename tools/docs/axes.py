@@ -1,7 +1,5 @@
 """The pages of the axes, from the one declaration of each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from itertools import product

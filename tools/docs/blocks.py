@@ -1,7 +1,5 @@
 """The blocks of code in the pages, as Sybil reads them."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The page of the commands, from the command line itself."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any

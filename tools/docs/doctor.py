@@ -1,7 +1,5 @@
 """The page of the rules that `autotune doctor` has for code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 from autotune.doctor.rules import rules

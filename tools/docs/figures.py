@@ -1,7 +1,5 @@
 """Draws the figures of the pages, on recorded sweeps: `python -m tools.docs.figures [NAME]`."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pages that are made from the code, and what is written by hand beside them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -4,8 +4,6 @@ The run is a search of a recorded sweep, so nothing is timed and no TensorFlow i
 is seen by a browser: that of Playwright, or the one that `--browser` names.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import tempfile

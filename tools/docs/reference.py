@@ -1,7 +1,5 @@
 """The Python reference: a page for each public name, from its docstring."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Mapping
 

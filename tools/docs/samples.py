@@ -1,7 +1,5 @@
 """Configurations, machines and workloads that show what a declaration does."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from itertools import product

@@ -1,7 +1,5 @@
 """The pages of the strategies, from their files."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterator, Mapping
 

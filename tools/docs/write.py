@@ -1,7 +1,5 @@
 """Writes every page that is made from the code: `python -m tools.docs.write`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from typing import Any

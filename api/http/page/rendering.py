@@ -1,7 +1,5 @@
 """Templates become pages, and errors; the style sheet, the icon and the scripts are beside them."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import re

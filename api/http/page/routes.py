@@ -5,8 +5,6 @@ database, as digests, so that they outlive a restart, are known to every API pro
 once they are ended.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, get_args

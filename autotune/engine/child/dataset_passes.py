@@ -3,8 +3,6 @@
 Reading takes a limited time, and goes on without a dataset that blocks.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import pickle

@@ -1,7 +1,5 @@
 """The user's factories in a process that inspects them: loaded, called, and what they returned."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import os

@@ -4,8 +4,6 @@ Each step is announced before it is taken, so that the tuner knows what blocks. 
 makes its first steps as it is written, neither with other data nor with another strategy.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 import time

@@ -4,8 +4,6 @@ That includes what ties a model to its batches: state that it carries on, a size
 a loss that grows with them.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any

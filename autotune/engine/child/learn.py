@@ -4,8 +4,6 @@ At two points of the training, the weights are held still while the gradients of
 taken; then it goes on as if nothing had been. The program's text stays as it is.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator

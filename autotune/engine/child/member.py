@@ -1,7 +1,5 @@
 """One of the processes of a task: its program, and how it reports what it found."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -8,8 +8,6 @@ The weights on every replica and the losses are recorded. Random numbers are mad
 first, so that two trainings can be compared.
 """
 
-from __future__ import annotations
-
 import hashlib
 import pickle
 import time

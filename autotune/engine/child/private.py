@@ -3,8 +3,6 @@
 They are asked for here alone. Those that delivered programs need stand in `keras_training`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Only the standard library, TensorFlow and Keras are imported here before the use
 the program runs as it would by itself.
 """
 
-from __future__ import annotations
-
 import ctypes
 import faulthandler
 import importlib

@@ -1,7 +1,5 @@
 """A copy of the working folder, so that a script that is timed reads its files and changes none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Notes what a script does on the way to its `fit`, by its lines."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

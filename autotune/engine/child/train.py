@@ -9,8 +9,6 @@ adds up the gradients of all replicas in one method of its optimizers, dense and
 before it applies them.
 """
 
-from __future__ import annotations
-
 import math
 import tempfile
 import threading

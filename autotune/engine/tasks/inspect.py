@@ -1,7 +1,5 @@
 """What each host offers, and what the factories, or a script up to its `fit`, give."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """A program that is run for a few steps, with an observer attached to each of its processes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A training that is timed, as any number of processes run it, and tasks made of one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A Ray cluster of two nodes on this machine, and an engine on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """A Ray cluster of several nodes on this machine."""
 
-from __future__ import annotations
-
 import tempfile
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The engine on a Ray cluster keeps the contract of all engines, and its own for its processes."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator

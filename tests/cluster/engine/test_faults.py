@@ -1,7 +1,5 @@
 """Whatever is lost, a trial ends soon, its reason is named, and nothing is left."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

@@ -1,7 +1,5 @@
 """A search whose cluster loses its head."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

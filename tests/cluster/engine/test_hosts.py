@@ -1,7 +1,5 @@
 """The engine on hosts with networks of their own, whose cables can be pulled."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time

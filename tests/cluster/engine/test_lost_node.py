@@ -1,7 +1,5 @@
 """A search on a cluster that loses a node."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

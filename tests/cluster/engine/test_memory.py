@@ -1,7 +1,5 @@
 """Ray ends what is on a node when the node's memory runs out."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A search on a cluster and one on a machine of it wait for each other."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """A search on a cluster from start to end, as a user sees it."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """The service with a cluster as its engine: API, worker and trials are real."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

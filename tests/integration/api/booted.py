@@ -4,8 +4,6 @@ It is the only unit of a machine that was booted for it, which ends with it. Sta
 as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pwd

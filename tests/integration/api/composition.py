@@ -5,8 +5,6 @@ variables of both files, on a root file system that is read-only but for /tmp an
 was found is printed as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Both databases, each test with an empty one; and workers as real processes."""
 
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

@@ -2,8 +2,6 @@
 
 # ruff: noqa: N801 - as the settings name functions
 
-from __future__ import annotations
-
 import os
 import resource
 import socket

@@ -1,7 +1,5 @@
 """The files in deploy/, started as far as that goes on a machine that can fetch no images."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

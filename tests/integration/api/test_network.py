@@ -1,7 +1,5 @@
 """A network for each search: nothing of a gang is reached from outside, or what is told instead."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

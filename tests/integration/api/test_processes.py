@@ -1,7 +1,5 @@
 """Knowing processes, and ending the right ones."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

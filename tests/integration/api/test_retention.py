@@ -1,7 +1,5 @@
 """Old jobs are removed with all that is of them, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import time
 

@@ -1,7 +1,5 @@
 """The sandbox of uploaded code: what a hostile program finds there, and what is left of it."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

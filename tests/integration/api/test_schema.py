@@ -1,7 +1,5 @@
 """The tables are made once; those of another version are named, and not touched."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the store promises, the same on both databases."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The store against a model of itself: any order of calls, on both databases."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

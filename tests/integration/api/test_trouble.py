@@ -1,7 +1,5 @@
 """Trouble of the host: no job fails by it, and whoever asked learns no paths."""
 
-from __future__ import annotations
-
 import re
 import time
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Workers as real processes: crashes, cancelling, orphans, and what is left of a job after them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time

@@ -1,7 +1,5 @@
 """Real trainings: the right ones pass, and each mistake is found by its check."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The commands, and the parts of `autotune serve`, in processes of their own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What the rules take for granted is so in the installed TensorFlow and Keras."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

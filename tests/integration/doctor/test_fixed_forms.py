@@ -1,7 +1,5 @@
 """Whoever follows the advice of a rule gets a program that runs on two devices."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import json

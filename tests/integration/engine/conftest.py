@@ -1,7 +1,5 @@
 """What tests of real trials and inspections share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

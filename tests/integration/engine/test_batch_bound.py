@@ -1,7 +1,5 @@
 """Models that are tied to their batches: a look finds state that is carried on, and fixed sizes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a program does between its epochs is timed apart: its validation and its checkpoints."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What callbacks take is seen in a trial, whoever makes them and whichever hook they use."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The local engine keeps the contract of all engines, with real processes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

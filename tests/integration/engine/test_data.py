@@ -1,7 +1,5 @@
 """What `Model.fit` takes, a dataset factory may return."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

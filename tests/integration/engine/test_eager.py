@@ -1,7 +1,5 @@
 """Scripts that run their model eagerly: a look finds the line, and whether it can be compiled."""
 
-from __future__ import annotations
-
 import pytest
 
 from .conftest import Inspect

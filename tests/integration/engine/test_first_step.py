@@ -1,7 +1,5 @@
 """The first step of a script's `fit`, which Keras makes with all that the script gives to it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

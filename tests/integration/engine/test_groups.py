@@ -1,7 +1,5 @@
 """Workers that train together also end together; the exchange of gradients can be taken out."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

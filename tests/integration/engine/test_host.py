@@ -1,7 +1,5 @@
 """What the engine locks, reads and leaves on its host, among real processes."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

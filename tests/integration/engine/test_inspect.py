@@ -1,7 +1,5 @@
 """A look at the factories finds what a search needs to know, or tells what is wrong with them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A real look at gradients, against a model whose gradients are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Nothing of a trial is left, whatever happens to it, to the tuner or to the fork server."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

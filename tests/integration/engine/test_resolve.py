@@ -1,7 +1,5 @@
 """The commands on an engine that a package adds."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Scripts as people have them: what a look finds, and what it says where one cannot be tuned."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Clusters with parameter servers, as trials."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a trial's process finds, and what is told of it when it ends badly."""
 
-from __future__ import annotations
-
 import json
 import signal
 import tempfile

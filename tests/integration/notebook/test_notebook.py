@@ -1,7 +1,5 @@
 """A search in a real kernel, executed as Jupyter would."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.result.view import PHASES

@@ -1,7 +1,5 @@
 """The Python of the pages that needs TensorFlow."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Runs the golden programs once for all tests of this folder, and others in one way."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -7,8 +7,6 @@ what the program did is noted there; others are run as `python PROGRAM` would. W
 to the `output`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -3,8 +3,6 @@
 The table in docs/scripts.md names a test for each row.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The formatter and the linter have nothing to change in a program."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The launcher of a gang, with workers that need no TensorFlow."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The manifests for Kubernetes have the form that JobSet publishes."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

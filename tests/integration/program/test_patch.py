@@ -1,7 +1,5 @@
 """What is to be changed in a user's own script."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The golden programs train, and train the same as one device does."""
 
-from __future__ import annotations
-
 import math
 import os
 import subprocess

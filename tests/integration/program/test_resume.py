@@ -1,7 +1,5 @@
 """A training that was killed goes on, and learns what an undisturbed one does."""
 
-from __future__ import annotations
-
 import csv
 import json
 import signal

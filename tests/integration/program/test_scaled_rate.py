@@ -3,8 +3,6 @@
 Some validate as well, with what their dataset factory returns beside.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

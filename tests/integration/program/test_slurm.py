@@ -1,7 +1,5 @@
 """The Slurm script, with commands that stand in for Slurm's and workers without TensorFlow."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

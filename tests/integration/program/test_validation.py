@@ -1,7 +1,5 @@
 """With several workers a script validates, evaluates and predicts as it does on one device."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Workers that run different software say so before they train."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a real run reports, where sleeping makes the truth: load can only slow it a little."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Sleeps are lower bounds and shares are of one run, so that a busy machine changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

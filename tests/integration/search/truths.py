@@ -3,8 +3,6 @@
 Each has a small network, and one thing that takes nearly all of its time by construction.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 

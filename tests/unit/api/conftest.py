@@ -1,7 +1,5 @@
 """A service on SQLite, made anew for each test from a schema that is migrated once."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Uploaded archives: nothing of a hostile one is written, and a good one comes as it was packed."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Whom the headers of a trusted proxy name, and what they may do."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import pytest

@@ -1,7 +1,5 @@
 """How the log is written."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Checking a request for a job."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The operator's settings."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path

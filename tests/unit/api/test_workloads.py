@@ -1,7 +1,5 @@
 """Registered workloads and their parameters."""
 
-from __future__ import annotations
-
 from datetime import date
 from enum import IntEnum, StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What the default search recommends, as a share of the best that is known."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.config import Configuration

@@ -1,7 +1,5 @@
 """The truth of a replay table, from noisy runs."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

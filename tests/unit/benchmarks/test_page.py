@@ -1,7 +1,5 @@
 """Pages of figures, and what they say of those that they replace."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from pathlib import Path
 

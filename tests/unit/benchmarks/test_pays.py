@@ -1,7 +1,5 @@
 """What a search costs and saves, as `make bench-pays` counts it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The comparison with other tuners: the tuners, what counts as wrong, and the page of the rows."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

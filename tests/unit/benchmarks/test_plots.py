@@ -1,7 +1,5 @@
 """The plots of the pages show the pages' own tables."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

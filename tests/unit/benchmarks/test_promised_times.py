@@ -1,7 +1,5 @@
 """The times that a card promises, against those of recorded runs of real processes."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.config import Configuration

@@ -1,7 +1,5 @@
 """Searches on recorded machines: a search that gets worse shows here, at any speed of this one."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from statistics import median
 

@@ -1,7 +1,5 @@
 """The service's benchmark: its load generator, and its table."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from collections.abc import Iterator

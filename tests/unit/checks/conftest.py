@@ -1,7 +1,5 @@
 """Rank observations of trainings that did not take place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Variable

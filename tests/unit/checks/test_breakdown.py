@@ -1,7 +1,5 @@
 """A step taken apart by what its experiments measured."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,5 @@
 """A certificate is drawn from two runs of an engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What helps against waiting for input, and what the trials tell of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.checks.remedies import Advice, Obstacle, Remedy, Trials, Tried, advise

@@ -1,7 +1,5 @@
 """Overlap is told from duplicates and never claimed without proof; unlike replicas are found."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Where distribution would pay, and a step on more hosts, from what was measured."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.checks.breakdown import Experiment

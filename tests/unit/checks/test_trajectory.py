@@ -1,7 +1,5 @@
 """The tolerance follows what roundings do, and mistakes are beyond it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command line on the fake engine, in a folder of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

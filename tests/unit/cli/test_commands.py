@@ -1,7 +1,5 @@
 """The other commands, and what all of them share."""
 
-from __future__ import annotations
-
 import json
 import sys
 from inspect import signature

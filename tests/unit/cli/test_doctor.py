@@ -1,7 +1,5 @@
 """`autotune doctor` with files."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`autotune spaces`, and `autotune machine` on one machine and on several, which are faked."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

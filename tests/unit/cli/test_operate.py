@@ -1,7 +1,5 @@
 """What is done to the database of a service: its version, its keys and its workers."""
 
-from __future__ import annotations
-
 import json
 import pwd
 import sqlite3

@@ -1,7 +1,5 @@
 """The options of the commands: their values as people write them, and what Tab offers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

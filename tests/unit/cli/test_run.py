@@ -1,7 +1,5 @@
 """`autotune run`: which command trains with what a search has written."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

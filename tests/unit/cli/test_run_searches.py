@@ -1,7 +1,5 @@
 """`autotune run train.py` on the fake engine: what it trains with, and when it searches."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

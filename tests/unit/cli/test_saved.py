@@ -1,7 +1,5 @@
 """`autotune report`, and the files that it reads."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 

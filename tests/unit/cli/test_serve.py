@@ -1,7 +1,5 @@
 """What `autotune serve` refuses, and how it keeps its parts."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from collections.abc import Sequence

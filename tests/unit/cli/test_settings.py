@@ -1,7 +1,5 @@
 """Where the options of `autotune tune` come from."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`autotune tune` on the fake engine."""
 
-from __future__ import annotations
-
 import json
 import signal
 from pathlib import Path

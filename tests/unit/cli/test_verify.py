@@ -1,7 +1,5 @@
 """`autotune verify` on the fake engine, on which one device is faster by a factor of three."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

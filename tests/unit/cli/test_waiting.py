@@ -1,7 +1,5 @@
 """Commands while another search is timing on this machine."""
 
-from __future__ import annotations
-
 import signal
 import threading
 from collections.abc import Iterator

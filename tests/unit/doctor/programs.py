@@ -4,8 +4,6 @@ A program follows its name, `#: name`. A word in capitals stands for the text of
 module: on a line of its own with the indentation, and with another name for `seen` behind it.
 """
 
-from __future__ import annotations
-
 import re
 import textwrap
 from types import ModuleType

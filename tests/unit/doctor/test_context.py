@@ -1,7 +1,5 @@
 """Imports, versions and files that are none of the doctor's business."""
 
-from __future__ import annotations
-
 import textwrap
 
 import pytest

@@ -1,7 +1,5 @@
 """What `--fix` writes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

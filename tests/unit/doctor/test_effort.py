@@ -1,7 +1,5 @@
 """How much work a file makes, and what happens where it is too much."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from pathlib import Path

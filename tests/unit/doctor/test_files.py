@@ -1,7 +1,5 @@
 """Which files are read, and how."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

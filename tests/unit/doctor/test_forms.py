@@ -1,7 +1,5 @@
 """Mistakes in the many ways in which people write them, beside code that looks alike."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Which of several seeds a finding names: the last one that is set before the draw."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.doctor.check import check_text

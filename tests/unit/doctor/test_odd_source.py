@@ -1,7 +1,5 @@
 """Whatever can be parsed can be checked."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """No finding in code that is right: our own, and that of TensorFlow and Keras."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 

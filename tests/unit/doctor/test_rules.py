@@ -1,7 +1,5 @@
 """Every rule on its own examples, which are also its documentation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """How a report is shown."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Faults of start-up and of Keras 3, in the words in which people write them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

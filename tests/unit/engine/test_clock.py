@@ -1,7 +1,5 @@
 """The clock counts steps and cuts them into windows."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The engine of the page "Write an engine" keeps the contract that the page names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tools.docs.blocks import programs

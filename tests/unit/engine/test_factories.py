@@ -1,7 +1,5 @@
 """Factories are called with what they declare. How they are imported is tested with real ones."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

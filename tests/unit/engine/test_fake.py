@@ -1,7 +1,5 @@
 """The fake engine keeps the contract of all engines, without any process."""
 
-from __future__ import annotations
-
 import math
 from importlib import import_module
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The folder and the events of a trial, and what is told to its processes and of their failures."""
 
-from __future__ import annotations
-
 import json
 import resource
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What other programs take of the cores."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A run on several hosts as the tuner sees it, with agents that do as they are told."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Errors become sentences."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

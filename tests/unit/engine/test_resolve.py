@@ -1,7 +1,5 @@
 """Engines by name, by URL and by import path, and an engine that a package adds."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock

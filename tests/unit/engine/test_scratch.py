@@ -1,7 +1,5 @@
 """A script that is timed finds its files, and changes none of them."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A few numbers keep the distances between many."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

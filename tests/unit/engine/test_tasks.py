@@ -1,7 +1,5 @@
 """What is made of the answers that processes leave."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

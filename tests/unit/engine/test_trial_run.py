@@ -1,7 +1,5 @@
 """A run of a training, followed without any process."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import pytest

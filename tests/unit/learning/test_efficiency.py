@@ -1,7 +1,5 @@
 """What a batch costs in examples, against the formulas' own limits and a known truth."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sums of gradients against a mean and a covariance that are known."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

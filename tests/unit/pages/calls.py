@@ -1,7 +1,5 @@
 """What `curl` would do, on the application in this process."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager

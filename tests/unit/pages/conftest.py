@@ -1,7 +1,5 @@
 """A folder in which the commands of the pages can be run, on an engine that needs no machine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

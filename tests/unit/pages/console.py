@@ -1,7 +1,5 @@
 """Runs or checks the commands of a console block."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import tomllib

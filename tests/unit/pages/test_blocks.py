@@ -1,7 +1,5 @@
 """Every block of code in the pages is run or checked; none is passed over in silence."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The pages that are made from the code say what the code says, and links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The option that rewrites the golden programs, and functions of the library."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What starts a training on several machines."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Functions of the library, as a program calls them: where it looks, and what it watches by."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What rendering decides, apart from the text of whole programs."""
 
-from __future__ import annotations
-
 import ast
 import math
 import re

@@ -1,7 +1,5 @@
 """No value that a file or a request holds can change what a program does."""
 
-from __future__ import annotations
-
 import ast
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sentences on other batches than the user's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.config import Configuration

@@ -1,7 +1,5 @@
 """What is said of an epoch: the time it is to take, and what lies between two."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is said of the memory, of a time step that nobody took apart, and of a changed script."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.config import Configuration

@@ -1,7 +1,5 @@
 """The tables of the report, and their bars."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The page as a whole."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64decode
 from html import unescape

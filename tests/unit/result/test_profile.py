@@ -1,7 +1,5 @@
 """A diagnosis in words: `profile.txt` holds what is said of each step, to the letter."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A search while it runs: in a terminal and in a log."""
 
-from __future__ import annotations
-
 import time
 from io import StringIO
 

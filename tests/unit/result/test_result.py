@@ -1,7 +1,5 @@
 """A result as data, and its verdict in a sentence."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

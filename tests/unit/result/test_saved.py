@@ -1,7 +1,5 @@
 """The file that holds a configuration."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A plan and a result in a terminal, and a result below a notebook's cell."""
 
-from __future__ import annotations
-
 from io import StringIO
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Training with a result, in this process and in others."""
 
-from __future__ import annotations
-
 import sys
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """A search over a small space on the fake engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a search answers, by what its rule concludes and by what its trials have shown."""
 
-from __future__ import annotations
-
 import math
 from itertools import chain, repeat
 from types import SimpleNamespace

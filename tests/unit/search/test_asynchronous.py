@@ -1,7 +1,5 @@
 """Strategies whose workers do not wait for each other."""
 
-from __future__ import annotations
-
 from autotune import Verdict
 from tests.engines.fake import FakeEngine
 

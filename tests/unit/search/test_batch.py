@@ -1,7 +1,5 @@
 """A recommendation with another global batch says what that means, and how to keep one's own."""
 
-from __future__ import annotations
-
 import pytest
 
 from .conftest import Tuner, speed

@@ -1,7 +1,5 @@
 """The user's own global batch and learning rate are kept, unless another batch surely pays."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from typing import Any

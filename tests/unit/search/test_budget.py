@@ -1,7 +1,5 @@
 """The budget is kept, in time and in trials."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

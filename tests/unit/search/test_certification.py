@@ -1,7 +1,5 @@
 """A distributed configuration wins only when somebody has looked whether it trains rightly."""
 
-from __future__ import annotations
-
 from unittest.mock import Mock
 
 import pytest

@@ -1,7 +1,5 @@
 """What a training costs: devices times time, and both sides of a bargain."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What holds of every decision: answers are made of runs that are written down."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import cast

@@ -1,7 +1,5 @@
 """A disk that takes no more while a search runs costs its files, and not what was measured."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

@@ -1,7 +1,5 @@
 """A model that runs eagerly by the user's request is compared with what is compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the plan promises is kept: the times of trials; and how long it takes the training to be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Nothing that a trial does ends the search."""
 
-from __future__ import annotations
-
 import signal
 import weakref
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is reported of runs whose truth is known, from the first window to the record."""
 
-from __future__ import annotations
-
 import math
 import random
 from collections.abc import Callable, Iterator

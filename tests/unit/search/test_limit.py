@@ -1,7 +1,5 @@
 """A budget is a limit, whatever takes longer than was expected."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.errors import NothingMeasured

@@ -1,7 +1,5 @@
 """A search on several hosts goes on with those that are left."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune import Outcome, Verdict

@@ -1,7 +1,5 @@
 """A search for something else than throughput."""
 
-from __future__ import annotations
-
 import optuna
 import pytest
 from optuna.storages import BaseStorage

@@ -1,7 +1,5 @@
 """What is recommended must not cost learning: a batch that pays, or else the user's own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

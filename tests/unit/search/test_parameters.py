@@ -1,7 +1,5 @@
 """The configurations of a search as parameters of an Optuna study, and runs that are pruned."""
 
-from __future__ import annotations
-
 import math
 import random
 

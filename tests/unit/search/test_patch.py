@@ -1,7 +1,5 @@
 """What is told of a change of the user's script: its own gain, and whether it ran."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What all runs together say, by one posterior."""
 
-from __future__ import annotations
-
 import math
 import random
 from itertools import product

@@ -1,7 +1,5 @@
 """Where the time goes, found out with what is left of the budget."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

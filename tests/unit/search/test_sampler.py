@@ -1,7 +1,5 @@
 """Who proposes what to try: the search's own sampler, Optuna's, or a user's."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 from unittest.mock import Mock

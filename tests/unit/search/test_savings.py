@@ -1,7 +1,5 @@
 """What runs are worth, on beliefs that are written down."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

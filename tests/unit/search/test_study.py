@@ -1,7 +1,5 @@
 """The study: readable by Optuna's tools, and a place to go on from."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

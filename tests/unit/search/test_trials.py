@@ -1,7 +1,5 @@
 """What a configuration's run has to pass before its rate is that of later epochs."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a whole search answers, on a machine whose truth is known."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Which configurations a space holds on a machine, and the rules that limit it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The ready-made spaces on the machines that they are made for."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What a space may hold, and what is said of what it may not."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Intervals and the decisions built on them."""
 
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,5 @@
 """When a run has settled, and its rate from then on."""
 
-from __future__ import annotations
-
 import math
 import random
 from itertools import accumulate, pairwise

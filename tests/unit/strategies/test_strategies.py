@@ -1,7 +1,5 @@
 """Which strategies there are, and when each is legal."""
 
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
 from typing import Any
 

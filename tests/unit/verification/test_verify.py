@@ -1,7 +1,5 @@
 """Whether a saved recommendation still holds, on a machine whose truth is known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

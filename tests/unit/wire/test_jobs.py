@@ -1,7 +1,5 @@
 """What a job needs, and which worker has that."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.machine import Machine

@@ -1,7 +1,5 @@
 """How a factory is named, so that any process can call it."""
 
-from __future__ import annotations
-
 import json
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Whether two workloads are the same one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How long a training is, by what its script or its user says."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.workload import FitFacts, WorkloadFacts, length_of, own_rate, why_assumed

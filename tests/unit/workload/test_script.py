@@ -1,7 +1,5 @@
 """Which script is meant, which of its calls of `fit`, and a notebook's cells as Python."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The text of functions that cannot be imported."""
 
-from __future__ import annotations
-
 import functools
 import linecache
 import math

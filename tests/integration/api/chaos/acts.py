@@ -1,7 +1,5 @@
 """What is done to the service; each act returns whether there was anybody to do it to."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Whoever uses the service meanwhile: asks for jobs over HTTP until they are accepted."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from random import Random

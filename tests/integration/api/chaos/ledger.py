@@ -1,7 +1,5 @@
 """What must be true of the database at any moment, whatever was killed."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A run: kills at random moments, looks in between, and what is left at the end."""
 
-from __future__ import annotations
-
 import time
 from collections import Counter
 from collections.abc import Mapping

@@ -4,8 +4,6 @@
 often that is, AUTOTUNE_TEST_SEED which choices, AUTOTUNE_TEST_SECONDS for how long at most.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable, Iterator

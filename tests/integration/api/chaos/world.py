@@ -1,7 +1,5 @@
 """A service of several workers, whose parts come again when they die."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """PostgreSQL stops while the service runs: what callers see, and what is there afterwards."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

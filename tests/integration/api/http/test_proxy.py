@@ -1,7 +1,5 @@
 """People who sign in at a reverse proxy, here Caddy, and what others make of its headers."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -3,8 +3,6 @@
 `make schemathesis` does the same with many more examples.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack

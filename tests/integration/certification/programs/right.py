@@ -1,7 +1,5 @@
 """Factories that train the same on one device and on several."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import keras

@@ -1,7 +1,5 @@
 """Factories with mistakes that nothing but a look at the training shows."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 

@@ -4,8 +4,6 @@ The question comes as JSON on stdin: dotted names, methods of a strategy, device
 Each case runs in a forked process of its own, because it starts TensorFlow's runtime.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

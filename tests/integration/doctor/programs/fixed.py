@@ -3,8 +3,6 @@
 The programs come as JSON on stdin, by their names; the error of each comes back, or nothing.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import runpy

@@ -1,7 +1,5 @@
 """Models, and data for them in every form that `Model.fit` takes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

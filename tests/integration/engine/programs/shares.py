@@ -1,7 +1,5 @@
 """A model that tells which worker has trained on which example."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Batches of a `PyDataset` that tell who has made them."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

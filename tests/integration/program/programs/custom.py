@@ -1,7 +1,5 @@
 """A model with a training step of its own, dict inputs, sample weights, metrics and callbacks."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

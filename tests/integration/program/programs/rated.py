@@ -1,7 +1,5 @@
 """A model whose weight falls in each step by the learning rate, and callbacks that note it."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small classifier whose training is the same on every run, for the golden programs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import keras

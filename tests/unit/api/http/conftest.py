@@ -1,7 +1,5 @@
 """The application in this process, on a database made anew for each test, without a worker."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

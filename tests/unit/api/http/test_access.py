@@ -1,7 +1,5 @@
 """Who may come in, and what for."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from typing import Any

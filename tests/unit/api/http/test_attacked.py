@@ -1,7 +1,5 @@
 """What an attack on a running service has found, each as it must be answered."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

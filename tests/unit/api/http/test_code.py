@@ -1,7 +1,5 @@
 """Uploading code, and asking for jobs that run it."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

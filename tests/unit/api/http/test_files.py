@@ -1,7 +1,5 @@
 """The parts of a recommendation as files, what may be asked for, and what operators see."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html import unescape

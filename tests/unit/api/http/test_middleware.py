@@ -1,7 +1,5 @@
 """What every answer has: an id, a line in the log, and a document that tells of it."""
 
-from __future__ import annotations
-
 import logging
 import re
 

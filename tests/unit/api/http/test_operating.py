@@ -1,7 +1,5 @@
 """What operators look at."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """How errors are answered."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Many who follow jobs."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 

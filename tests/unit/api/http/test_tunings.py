@@ -1,7 +1,5 @@
 """Asking for jobs, following and ending them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """API keys."""
 
-from __future__ import annotations
-
 import pytest
 
 from autotune.api.identity import Scope

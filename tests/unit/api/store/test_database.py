@@ -1,7 +1,5 @@
 """Opening the database, and what happens when it does not answer."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 from contextlib import closing

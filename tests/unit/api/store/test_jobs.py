@@ -1,7 +1,5 @@
 """The job service."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import update
 

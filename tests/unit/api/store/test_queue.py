@@ -1,7 +1,5 @@
 """Whose turn it is, what a job that waits is told, and which workers are there."""
 
-from __future__ import annotations
-
 import pytest
 from sqlalchemy import update
 

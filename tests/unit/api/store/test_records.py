@@ -1,7 +1,5 @@
 """Records that are damaged: one spoils nothing but its own job."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """An order as a worker gives it to the process of a search."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Keeping a lease."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """The engine between the search and the real one."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Telling what is wrong with a job from what is wrong with the host."""
 
-from __future__ import annotations
-
 import errno
 import sqlite3
 

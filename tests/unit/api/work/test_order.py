@@ -1,7 +1,5 @@
 """From a claimed job to the order for its process."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

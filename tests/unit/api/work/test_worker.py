@@ -1,7 +1,5 @@
 """What a worker does beside its jobs: it inspects its machine, and some things now and then."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Moves the clock that a Python process sees, by the seconds that a variable names."""
 
-from __future__ import annotations
-
 import os
 import time
 

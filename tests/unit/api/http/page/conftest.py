@@ -1,7 +1,5 @@
 """Browsers: clients that sign in by the form, and send what a browser sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Signing in and out of the page."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

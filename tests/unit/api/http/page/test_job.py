@@ -1,7 +1,5 @@
 """The page of one job."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html import unescape

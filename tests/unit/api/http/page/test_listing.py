@@ -1,7 +1,5 @@
 """The lists of jobs and of workers."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every page."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
