@@ -30,13 +30,15 @@ _SENTENCE = "Each device gets the whole dataset: this holds the same one for all
 def same_dataset_on_devices(module: Module) -> Hits:
     reads = [*_reads(module)]
     for read in reads:
-        parts = _origins(module, read)
-        if sources := _sources(module, parts):
-            datasets = {*reads, *(part.node for part in parts)}
-            holders = _holders(module, parts, {*sources})
-            only_place = _changes_only_place(module, holders, datasets)
-            if only_place and _is_for_devices(module, read, sources, holders):
-                yield from ((each, _SENTENCE) for each in sources)
+        handed = (value for value, is_each in module.handed(read) if value and not is_each)
+        for given in (read, *handed):
+            parts = _origins(module, given)
+            if sources := _sources(module, parts):
+                datasets = {*reads, *(part.node for part in parts)}
+                holders = _holders(module, parts, {*sources})
+                only_place = _changes_only_place(module, holders, datasets)
+                if only_place and _is_for_devices(module, read, sources, holders):
+                    yield from ((each, _SENTENCE) for each in sources)
 
 
 def _reads(module: Module) -> Iterator[ast.expr]:
@@ -190,6 +192,9 @@ def _holders(module: Module, parts: list[Part], sources: set[ast.AST]) -> list[_
     for part in parts:
         node = part.node
         froms = module.origins(node) if isinstance(node, ast.expr) else []
+        if isinstance(node, ast.arg):
+            values = (value for value, _ in module.given(node) if value)
+            froms = [it for value in values for it in module.origins(value)]
         if not part.path and node not in sources and any(it.node in sources for it in froms):
             keys = _names(module, node.slice) if isinstance(node, ast.Subscript) else []
             for name in (node, *keys):
