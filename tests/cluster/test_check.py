@@ -15,7 +15,7 @@ from tests.cluster.ray_hosts import RayHosts
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
-CHECK = ("cluster", "check", "mine.py:model_fn", "mine.py:dataset_fn")
+CHECK = ("machine", "mine.py:model_fn", "mine.py:dataset_fn")
 MODULE = """\
 import os
 from pathlib import Path
@@ -82,7 +82,7 @@ def test_machines_are_checked(cluster: RayHosts, folder: Path) -> None:
     (folder / "mine.py").write_text(MODULE, encoding="utf-8")
     (folder / "train.py").write_text(SCRIPT, encoding="utf-8")
     cluster.hosts.shape("100mbit")
-    done = cluster.autotune("cluster", "check", "--json", cwd=folder)
+    done = cluster.autotune("machine", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     links = json.loads(done.stdout)["links"]
     pairs = {*permutations([each.address for each in cluster.hosts], 2)}
@@ -94,6 +94,6 @@ def test_machines_are_checked(cluster: RayHosts, folder: Path) -> None:
     assert "10.77.0.11" in done.stderr
     assert "65 and 64" in done.stderr
     give_rows(cluster, 64, 64, 32)
-    done = cluster.autotune("cluster", "check", "train.py", cwd=folder)
+    done = cluster.autotune("machine", "train.py", cwd=folder)
     assert done.returncode != 0
     assert str(cluster.hosts[2].address) in done.stderr
