@@ -76,7 +76,8 @@ class Order:
         others = [each for each in settings if each not in own]
         near = [each for each in others if module.function_of(each) in functions]
         for until in sorted(moments) or ([] if near else [len(self._main)]):
-            early = (it for it, at in own.items() if at < until)
+            here = self._main[until].branch if moments else ()
+            early = (it for it, at in own.items() if at < until and self._may_meet(it, here))
             if last := max(early, key=own.__getitem__, default=None):
                 return last
         return max(near or others, key=module.position, default=None)
@@ -98,6 +99,14 @@ class Order:
                 waiting += [*module.mentions[function], *module.sites[function]]
                 waiting += [function] if isinstance(function, ast.Lambda) else []
         return found, functions
+
+    def _may_meet(self, node: ast.AST, branch: Branch) -> bool:
+        """Return whether a node is in no branch that excludes another one."""
+        own: dict[object, object] = dict(
+            part for part in self._main[self._at[node]].branch if isinstance(part, tuple)
+        )
+        parts = (part for part in branch if isinstance(part, tuple))
+        return all(own.get(each, name) == name for each, name in parts if isinstance(each, ast.If))
 
     def _course(self, start: Iterable[_Moment]) -> list[_Moment]:
         """Return the moments in their order, without the bodies of other threads."""

@@ -115,9 +115,11 @@ def _loops(module: Module) -> Iterator[PythonLoop]:
     uses = {each: (*module.mentions[each], *module.sites[each]) for each in module.functions}
     started = (each for each in uses if None in map(module.function_of, uses[each]))
     reached = {None, *module.all_called(started)}
-    loops = (each for each in module.nodes if isinstance(each, PythonLoop))
-    own = (each for each in loops if module.function_of(each) in reached)
-    yield from (each for each in own if is_repeated(module, each))
+    for each in module.nodes:
+        if isinstance(each, PythonLoop) and module.function_of(each) in reached:
+            counts = module.called(getattr(each, "iter", None)) == "tf.range"
+            if counts or is_repeated(module, each):
+                yield each
 
 
 def _called_in(module: Module, loop: PythonLoop) -> set[Function]:

@@ -99,9 +99,16 @@ def _is_of_each(module: Module, node: ast.expr, *part: Key) -> bool:
 
 def _may_be_one(module: Module, node: ast.expr) -> bool:
     """Return whether a condition, or a wrapper, may see to it that it is one tensor."""
-    conditions = (it for it in module.above(node) if isinstance(it, ast.If | ast.IfExp))
-    if any(_GUARDS.search(ast.unparse(it.test)) for it in conditions):
-        return True
-    calls = (it.node for it in module.origins(node) if isinstance(it.node, ast.Call))
-    makers = (module.meant(each.func) for each in calls)
-    return any(each is not None and module.is_wrapped(each) for each in makers)
+    for each in module.above(node):
+        if isinstance(each, ast.If | ast.IfExp) and _GUARDS.search(ast.unparse(each.test)):
+            return True
+        if isinstance(each, ast.Try) and each.handlers:
+            return True
+    for part in module.origins(node):
+        source = part.node
+        function = module.meant(source.func) if isinstance(source, ast.Call) else None
+        if isinstance(source, ast.arg):
+            function = module.function_with(source)
+        if function and module.is_wrapped(function):
+            return True
+    return False

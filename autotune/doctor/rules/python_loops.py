@@ -88,6 +88,9 @@ def _is_few(module: Module, node: ast.expr) -> bool:
             return isinstance(count, int) and count <= _FEW
         case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *_]):
             return _is_few(module, inner)
+        case ast.Call(func=func):
+            # AutoGraph makes it a loop of the graph.
+            return module.dotted(func) == "tf.range"
     return False
 
 

@@ -33,7 +33,8 @@ def same_dataset_on_devices(module: Module) -> Hits:
         handed = (value for value, is_each in module.handed(read) if value and not is_each)
         for given in (read, *handed):
             parts = _origins(module, given)
-            if sources := _sources(module, parts):
+            sources = [it for it in _sources(module, parts) if not _is_later(module, it, given)]
+            if sources:
                 datasets = {*reads, *(part.node for part in parts)}
                 holders = _holders(module, parts, {*sources})
                 only_place = _changes_only_place(module, holders, datasets)
@@ -63,6 +64,13 @@ def _origins(module: Module, read: ast.expr) -> list[Part]:
         chosen = module.kind(loop.value, *keys) is Kind.DATASET
         return [Part(read), *module.origins(loop.value, *keys)] if chosen else []
     return module.origins(read) if module.kind(read) is Kind.DATASET else []
+
+
+def _is_later(module: Module, source: ast.AST, read: ast.expr) -> bool:
+    """Return whether a list is made when a dataset of another one of its name has been read."""
+    loops = {*module.loops_around(source)} & {*module.loops_around(read)}
+    together = module.function_of(source) is module.function_of(read) and not loops
+    return together and module.position(source) > module.position(read)
 
 
 def _whole(node: ast.expr, methods: set[str]) -> ast.expr:
@@ -114,6 +122,8 @@ def _counted(module: Module, source: ast.AST) -> Iterator[ast.AST]:
             yield from module.ingredients(count)
         case ast.ListComp() | ast.DictComp() | ast.GeneratorExp():
             yield from module.ingredients(source.generators[0].iter)
+        case ast.Call(args=[keys, _]):
+            yield from module.ingredients(keys)
         case ast.Name() | ast.Attribute() | ast.Call() if isinstance(loop, ast.For):
             yield from module.ingredients(loop.iter)
 
@@ -131,7 +141,7 @@ def _sources(module: Module, parts: list[Part]) -> list[ast.AST]:
     found: list[ast.AST] = []
     for part in parts:
         node = part.node
-        if part.path != (None,):
+        if part.path != (None,) or isinstance(module.parents[node], ast.BinOp):
             continue
         puts = [*module.stored(node)] if isinstance(node, ast.Name | ast.Attribute) else []
         for put in puts:

@@ -1,7 +1,7 @@
 """Models and optimizers that are created outside the scope of a strategy."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from autotune.doctor import STRATEGIES, Hits, Kind, Module, argument, rule
 
@@ -93,7 +93,7 @@ def _use(module: Module, node: ast.Name | ast.Attribute, kind: Kind) -> str:
     if module.in_strategy_scope(node) and _is_trained(module, node, kind):
         return f", and used in it in line {node.lineno}"
     fits = kind is Kind.MODEL and getattr(module.parents[node], "attr", "") == "fit"
-    if fits and not module.strategy_scopes and not module.runs:
+    if fits and not module.strategy_scopes and not module.runs and _is_only_counted(module):
         return f", which is never entered, and trained in line {node.lineno}"
     return ""
 
@@ -109,6 +109,18 @@ def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
     if kind is Kind.OPTIMIZER:
         return getattr(call.func, "attr", "") == "compile"
     return module.kind(call) is Kind.MODEL
+
+
+def _is_only_counted(module: Module) -> bool:
+    """Return whether every strategy has one name, and is only asked for its replicas."""
+    for each in (module.parents[call] for call in module.calls_of(*STRATEGIES)):
+        targets: Iterable[ast.expr] = each.targets if isinstance(each, ast.Assign) else ()
+        names = [it.id for it in targets if isinstance(it, ast.Name)]
+        uses = [module.parents[use] for name in names for use in module.loads[name]]
+        reads = all(getattr(it, "attr", "") == "num_replicas_in_sync" for it in uses)
+        if len(names) != 1 or not reads:
+            return False
+    return True
 
 
 def _compiled_outside(module: Module) -> Hits:

@@ -71,7 +71,11 @@ def tf_config_after_strategy(module: Module) -> Hits:
     if len(writes) != 1 or _STARTS_PROCESSES & {*module.loads, *module.attributes}:
         return
     made = module.calls_of(*MULTI_WORKER)
-    strategies: set[ast.AST] = {it for it in made if not argument(it, 0, "cluster_resolver")}
+    strategies: set[ast.AST] = {*made}
+    for call in made:
+        given = filter(None, (*call.args, argument(call, None, "cluster_resolver")))
+        if any("TFConfig" not in ast.unparse(module.resolved(each)) for each in given):
+            strategies.remove(call)
     if any(module.order.in_force(writes, each) for each in strategies):
         return
     # A program that read it before puts it back, or changes it for another process.

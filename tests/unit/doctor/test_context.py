@@ -106,3 +106,23 @@ def test_what_keras_3_refuses_is_right_with_keras_2(code: str) -> None:
     assert found(code, target=(2, 15)) == []
     assert found(f"import tf_keras\n{code}") == []
     assert found(f"if keras.__version__ < '3':\n{textwrap.indent(code, '    ')}") == []
+
+
+@pytest.mark.parametrize(
+    ("use", "rules"),
+    [
+        ("batch = 32 * strategy.num_replicas_in_sync", ["created-outside-scope"]),
+        ("trainer.use(strategy)", []),
+    ],
+)
+def test_a_strategy_that_is_handed_on_may_be_entered_there(use: str, rules: list[str]) -> None:
+    model = "model = keras.Sequential([keras.layers.Dense(1)])\nmodel.compile('sgd', 'mse')"
+    strategy = f"strategy = tf.distribute.MirroredStrategy()\n{use}"
+    assert found(f"{strategy}\n{model}\nmodel.fit(data)") == rules
+
+
+def test_one_tensor_may_be_tried_for() -> None:
+    step = "strategy = tf.distribute.MirroredStrategy()\nloss = strategy.run(step, args=(x,))"
+    tried = "try:\n    print(loss.numpy())\nexcept AttributeError:\n    print(loss)"
+    assert found(f"{step}\n{tried}") == []
+    assert found(f"{step}\nprint(loss.numpy())") == ["per-replica-as-tensor"]

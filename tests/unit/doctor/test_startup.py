@@ -184,6 +184,16 @@ def test_the_cluster_is_told_before_the_strategy(setting: str) -> None:
     assert CONFIG not in [rule for rule, _ in found(f"{setting}\ns = {WORKERS}")]
 
 
+@pytest.mark.parametrize(
+    ("resolver", "rules"),
+    [("TFConfigClusterResolver()", [CONFIG]), ("SimpleClusterResolver(s)", [])],
+)
+def test_only_a_resolver_of_the_environment_needs_it(resolver: str, rules: list[str]) -> None:
+    given = f"cluster_resolver=tf.distribute.cluster_resolver.{resolver}"
+    code = f"s = {WORKERS[:-1]}{given})\nos.environ['TF_CONFIG'] = {VALUE}"
+    assert [rule for rule, _ in found(code)] == rules
+
+
 def test_the_cluster_may_be_told_in_a_function() -> None:
     code = f"""
     def tell():
