@@ -89,7 +89,7 @@ class Answering:
             base=first,
             entries=entries,
             rule=self._rule(),
-            repeats=sum(len(logs) - 1 for logs in history.repeated),
+            repeats=history.repeats,
             load=together(self.runner.loads),
         )
 

@@ -24,7 +24,7 @@ from autotune.engine.tasks.train import (
 )
 from autotune.events import Notice, Observer, Preparing, TrialEnded, TrialStarted
 from autotune.options import SCRIPT_SEED
-from autotune.reason import BudgetEnded, Outcome, Overdue, Reason, TooFewHosts, Uncertified
+from autotune.reason import BudgetEnded, Outcome, Overdue, TooFewHosts, Uncertified
 from autotune.search.failures import ATTEMPTS, still_known
 from autotune.search.setup import Subject
 from autotune.search.stopping import PATIENCE, PATIENCE_IN_REPEATS, Budget, MeasureWatch
@@ -196,11 +196,6 @@ class Runner:
             )
             self._keep(trial_of(len(self.study.trials), Stage.REPEAT, configuration, ended))
         return certificate
-
-    def skip(self, configuration: Configuration, reason: Reason) -> None:
-        """Save that a configuration was not run, and why."""
-        ended = RunResult(outcome=Outcome.SKIPPED, reason=reason)
-        self._keep(trial_of(len(self.study.trials), Stage.EXPLORE, configuration, ended))
 
     def _keep(self, ended: Trial, asked: OptunaTrial | None = None) -> Trial:
         # The engine's clock does not jump, and is virtual where the machine is.

@@ -7,7 +7,7 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from statistics import fmean, median
 from typing import NamedTuple
@@ -269,9 +269,9 @@ class History:
         return tuple(self._scores.get(configuration, ()))
 
     @property
-    def repeated(self) -> Collection[Sequence[float]]:
-        """log(score) of the runs of each configuration."""
-        return [[*map(math.log, scores)] for scores in self._scores.values()]
+    def repeats(self) -> int:
+        """How many measured runs were not the first of their configuration."""
+        return sum(len(scores) - 1 for scores in self._scores.values())
 
     def throughput(self, configuration: Configuration) -> float:
         """Return the median of the examples per second of what has shown a speed."""

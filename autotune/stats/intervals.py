@@ -28,17 +28,6 @@ class Interval(Value):
         """Return an amount divided by it, such as the seconds of so many examples at a rate."""
         return Interval(low=amount / self.high, value=amount / self.value, high=amount / self.low)
 
-    def widened(self, error: float) -> Interval:
-        """Return it with another standard error of its logarithm, independent of its own."""
-        if not error:
-            return self
-        more = SDS * error
-        low, high = (
-            math.exp(sign * math.hypot(math.log(bound / self.value), more))
-            for sign, bound in ((-1, self.low), (1, self.high))
-        )
-        return self.model_copy(update={"low": self.value * low, "high": self.value * high})
-
     def __str__(self) -> str:
         return f"{self.value:.3g} ({self.low:.3g} to {self.high:.3g})"
 
@@ -106,18 +95,6 @@ class Noise(Value):
 EXPECTED = Noise(sd=0.06, degrees=4.0)
 """What is expected of a machine that nobody has measured, and how many repeats that is worth;
 3 to 16 % were seen on two shared cores."""
-
-
-def pooled_noise(groups: Iterable[Sequence[float]]) -> Noise:
-    """Return the noise, estimated from repeats and drawn towards what is expected.
-
-    A scaled inverse chi-squared prior on the variance, with the residuals of each group around
-    its own mean added to it. A group holds log(rate) of the runs of a configuration.
-    """
-    squares, freedom = squared_residuals(groups)
-    degrees = EXPECTED.degrees + freedom
-    variance = (EXPECTED.degrees * EXPECTED.sd**2 + squares) / degrees
-    return Noise(sd=math.sqrt(variance), degrees=degrees)
 
 
 def squared_residuals(groups: Iterable[Sequence[float]]) -> tuple[float, int]:

@@ -1,17 +1,14 @@
 """Intervals and the decisions built on them."""
 
 import math
-import random
 
 import pytest
 from hypothesis import given, strategies as st
 
 from autotune.stats.intervals import (
-    EXPECTED,
     Interval,
     Noise,
     mean_rate,
-    pooled_noise,
     rate_with_error,
     share,
     squared_residuals,
@@ -21,13 +18,6 @@ from autotune.stats.intervals import (
 
 rates = st.floats(min_value=0.1, max_value=1e6)
 NOISE = Noise(sd=0.08, degrees=10)
-
-
-def test_noise_is_learned_from_repeats() -> None:
-    draw = random.Random(0)
-    groups = [[draw.gauss(5, 0.02) for _ in range(5)] for _ in range(40)]
-    assert pooled_noise(groups).sd == pytest.approx(0.02, abs=0.02)
-    assert pooled_noise([]).sd == pytest.approx(EXPECTED.sd)
 
 
 @given(st.lists(rates, min_size=1, max_size=8), st.floats(min_value=1e-3, max_value=1e3))
@@ -62,12 +52,6 @@ def test_an_interval_is_no_surer_than_the_noise_behind_it() -> None:
     assert vague.high / vague.low > known.high / known.low
 
 
-@given(st.lists(st.lists(st.floats(-1, 1), min_size=2, max_size=5), min_size=1, max_size=5))
-def test_noise_ignores_the_level(groups: list[list[float]]) -> None:
-    moved = [[each + 3.0 * index for each in group] for index, group in enumerate(groups)]
-    assert pooled_noise(moved).sd == pytest.approx(pooled_noise(groups).sd)
-
-
 def test_a_ratio_has_the_errors_of_both() -> None:
     one = Interval(low=math.exp(-0.3), value=1.0, high=math.exp(0.3))
     other = Interval(low=2 * math.exp(-0.4), value=2.0, high=2 * math.exp(0.4))
@@ -81,15 +65,6 @@ def test_seconds_are_an_amount_by_a_rate() -> None:
     assert found.under(100.0) == Interval(low=2.0, value=5.0, high=10.0)
     assert found.down_to(0.5) == Interval(low=5.0, value=20.0, high=50.0)
     assert str(found) == "20 (10 to 50)"
-
-
-def test_an_independent_error_widens_an_interval() -> None:
-    """Widths of independent errors add as squares, each side for itself."""
-    found = Interval(low=math.exp(-0.3), value=1.0, high=math.exp(0.4))
-    wider = found.widened(0.4 / 1.959964)
-    assert math.log(wider.low) == pytest.approx(-0.5)
-    assert math.log(wider.high) == pytest.approx(math.hypot(0.4, 0.4))
-    assert found.widened(0) == found
 
 
 def test_an_interval_in_words() -> None:
