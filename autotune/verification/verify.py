@@ -184,12 +184,9 @@ class _Check:
         pool = pool_of(saved, where)
         asked = options.model_copy(update={"margin": saved.margin, "objective": saved.objective})
         answer, trials = self._search(pool, where, asked)
-        (winner, *challenger), expected, ran = (
-            pool,
-            saved.examples_per_second,
-            answer.entry(pool[0]),
-        )
-        rate, outcome = ran and ran.examples_per_second, outcome_of(answer, trials, pool)
+        (winner, *challenger), expected = pool, saved.examples_per_second
+        ran, outcome = answer.entry(winner), outcome_of(answer, trials, pool)
+        rate = ran and ran.examples_per_second
         return Verification(
             outcome=outcome,
             summary=sentence(f"{LEADS[outcome]}: {self._ground(outcome, answer, trials, pool)}"),
