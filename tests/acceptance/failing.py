@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from autotune.engine.base import RunResult, Watch
+from autotune.engine.base import RunResult, Stop, Watch
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import FactoryFailed, ScriptFailed
 from autotune.reason import Killed, Outcome
 from autotune.workload import WorkloadFacts
-from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
-KILLED = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=9))
+KILLED = Stop(outcome=Outcome.CRASHED, reason=Killed(signal=9))
 
 
 class Reads(FakeEngine):

@@ -3,13 +3,13 @@
 import time
 
 from autotune.config import Configuration
-from autotune.engine.base import RunResult, Watch
+from autotune.engine.base import RunResult, Stop, Watch
 from autotune.engine.tasks.inspect import InspectionRequest
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import WorkloadError
 from autotune.reason import Message, Outcome
 from autotune.workload import WorkloadFacts
-from tests.engines.fake import Ending, FakeEngine, fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 LASTING = ("filters", 64)
 """What a model is given whose job is to go on."""
@@ -48,13 +48,13 @@ class Leisurely(FakeEngine):
         return super().run(request, watch)
 
 
-def _mixed(configuration: Configuration) -> float | Ending:
+def _mixed(configuration: Configuration) -> float | Stop:
     """Let some batches run out of memory, and what is distributed be slow, fast or broken."""
     if configuration.per_replica_batch >= 512:
         reason = "the <b>model</b> & its activations passed the ceiling of 2 GiB"
-        return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=reason))
+        return Stop(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=reason))
     if configuration.strategy == "multi_worker_mirrored" and configuration.xla:
-        return Ending(
+        return Stop(
             outcome=Outcome.CRASHED, reason=Message(text="a worker was terminated by signal 6")
         )
     gain = {"mirrored": 1.6, "multi_worker_mirrored": 0.3}.get(configuration.strategy, 1.0)

@@ -7,9 +7,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from autotune import Outcome
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.reason import Message
 from autotune.result import Result
-from tests.engines.fake import Ending, FakeEngine, fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 from .browsing import (
     DRAWN,
@@ -29,10 +30,10 @@ SHAPES = "line.one, line.reach"
 LONG = "the <b>model</b> & its activations passed the ceiling of 2 GiB: " + "word" * 60
 
 
-def too_large(configuration: Configuration) -> Ending | None:
+def too_large(configuration: Configuration) -> Stop | None:
     if configuration.per_replica_batch < 512:
         return None
-    return Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=LONG))
+    return Stop(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text=LONG))
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ from autotune.reason.sentences import reason_text
 from autotune.shared_values import Window
 from autotune.strategies import Role
 from autotune.workload import Factory, Workload
-from tests.engines.fake import Ending, FakeEngine, fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 
 class Behaviour(StrEnum):
@@ -285,12 +285,12 @@ class ProcessContract(EngineContract):
         assert "no luck" in reason_text(found.failure)
 
 
-def _speed(configuration: Configuration) -> float | Ending:
+def _speed(configuration: Configuration) -> float | Stop:
     numbers = {BATCH + number: behaviour for number, behaviour in enumerate(Behaviour)}
     outcome = BAD_ENDS.get(numbers.get(configuration.per_replica_batch, Behaviour.MEASURED))
     if outcome is None:
         return 1000.0
-    return Ending(outcome=outcome, reason=Message(text="It was told to."))
+    return Stop(outcome=outcome, reason=Message(text="It was told to."))
 
 
 def every_task(folder: Path) -> dict[str, Task[Any]]:

@@ -48,9 +48,7 @@ class Fault(StrEnum):
     DIES = "dies"
 
 
-Ending = Stop
-"""How a fake trial ends instead of being measured."""
-Speed = Callable[[Configuration], float | Ending]
+Speed = Callable[[Configuration], float | Stop]
 """Examples per second of a configuration, or how its trial ends."""
 Faults = Callable[[Configuration], Fault | None]
 
@@ -268,9 +266,9 @@ def _reader(request: ObservationRequest, replica: int) -> Reader:
     )
 
 
-def table(rates: Mapping[Configuration, float | Ending]) -> Speed:
+def table(rates: Mapping[Configuration, float | Stop]) -> Speed:
     """Return the speeds of a recorded table; what it does not hold has failed."""
-    missing = Ending(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
+    missing = Stop(outcome=Outcome.FAILED, reason=Message(text="not in the table"))
     return lambda configuration: rates.get(configuration, missing)
 
 

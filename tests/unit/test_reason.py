@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from autotune.answer import Because, Ended, NotTaken, Verdict
 from autotune.checks.remedies import Obstacle, Remedy
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.learning import Unpredictable
 from autotune.options import SearchOptions
 from autotune.reason import (
@@ -36,7 +37,7 @@ from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
 from autotune.workload import BatchSource, Workload
 from tests.answers import answer_of
-from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
 KINDS: dict[str, type[Any]] = {
     each.model_fields["kind"].default: each for each in get_args(Reason) if each is not PlainReason
@@ -138,10 +139,10 @@ def test_every_conclusion_has_a_sentence(because: Because) -> None:
     assert "{" not in text
 
 
-def truth(configuration: Configuration) -> float | Ending:
+def truth(configuration: Configuration) -> float | Stop:
     """One strategy always fails, and nothing is as fast as a large batch on one device."""
     if configuration.strategy == "multi_worker_mirrored":
-        return Ending(outcome=Outcome.FAILED, reason=Raised(error="OSError", message="no room"))
+        return Stop(outcome=Outcome.FAILED, reason=Raised(error="OSError", message="no room"))
     fast = configuration.per_replica_batch == 512 and not configuration.distributed
     return (100_000.0 if fast else 1_000.0) * configuration.steps_per_execution**0.1
 

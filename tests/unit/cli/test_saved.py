@@ -8,13 +8,14 @@ import pytest
 from autotune import autotune
 from autotune.cli.saved import REPORT
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.errors import ConfigurationError
 from autotune.options import SearchOptions
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.html import page
 from autotune.result.view import ResultView
-from tests.engines.fake import Ending, FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import run
 
@@ -22,9 +23,9 @@ WRITTEN = datetime(2026, 3, 2, tzinfo=UTC)
 DIGITS = Path(__file__).parents[3] / "examples" / "digits.py"
 
 
-def speed(configuration: Configuration) -> float | Ending:
+def speed(configuration: Configuration) -> float | Stop:
     if configuration.per_replica_batch >= 512:
-        return Ending(
+        return Stop(
             outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="it needs \u00e4 lot,\u2028 or more")
         )
     gain = 1.9 if configuration.strategy == "multi_worker_mirrored" else 1.0

@@ -8,7 +8,7 @@ import pytest
 from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
-from autotune.engine.base import RunResult, Watch
+from autotune.engine.base import RunResult, Stop, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.options import SearchOptions
 from autotune.reason import Message, Outcome
@@ -17,7 +17,7 @@ from autotune.search.tune import TuningRequest, tune
 from autotune.space import Space
 from autotune.trial import Stage, Trial
 from autotune.workload import Workload
-from tests.engines.fake import Ending, FakeEngine, Speed
+from tests.engines.fake import FakeEngine, Speed
 from tests.trials import ended_trial
 
 SPACE = Space(
@@ -44,10 +44,10 @@ def speed(*, distributed: float = 1.0) -> Speed:
     return rate
 
 
-FULL = Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
+FULL = Stop(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="the ceiling was passed"))
 
 
-def full_above_32(configuration: Configuration) -> float | Ending:
+def full_above_32(configuration: Configuration) -> float | Stop:
     return FULL if configuration.per_replica_batch > 32 else 100.0
 
 

@@ -5,11 +5,11 @@ from unittest.mock import Mock
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import Limits
+from autotune.engine.base import Limits, Stop
 from autotune.errors import NothingMeasured
 from autotune.reason import BudgetEnded, Outcome, Phase
 from autotune.result import Verdict
-from tests.engines.fake import Ending, FakeEngine, fake_learning
+from tests.engines.fake import FakeEngine, fake_learning
 
 from .conftest import Tuner, speed
 
@@ -40,7 +40,7 @@ def test_a_training_that_is_over_before_a_trial_is_not_searched_for(tuner: Tuner
 @pytest.mark.parametrize("phase", [Phase.START, Phase.FIRST_STEP, Phase.STEADY])
 def test_a_budget_that_holds_no_trial_is_told_with_a_number(tuner: Tuner, phase: Phase) -> None:
     ended = BudgetEnded(phase=phase, seconds=44)
-    late = Ending(outcome=Outcome.UNFINISHED, reason=ended)
+    late = Stop(outcome=Outcome.UNFINISHED, reason=ended)
     with pytest.raises(NothingMeasured, match="had taken 44 s by then") as error:
         tuner(speed(), engine=FakeEngine(lambda _: late, start=60.0), options={"budget": 50.0})
     assert "a budget of 2min or more" in str(error.value)
@@ -83,7 +83,7 @@ def test_a_profile_that_is_interrupted_leaves_the_verdict(
 
 
 def test_what_the_budget_cut_off_is_tried_again(tuner: Tuner) -> None:
-    late = Ending(outcome=Outcome.UNFINISHED, reason=BudgetEnded())
+    late = Stop(outcome=Outcome.UNFINISHED, reason=BudgetEnded())
     with pytest.raises(NothingMeasured):
         tuner(speed(), engine=FakeEngine(lambda _: late), options={"budget": 50.0}, study="one")
     result = tuner(speed(), options={"budget": 50.0}, study="one", resume=True)

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.program import render
 from autotune.reason import Outcome
 from autotune.result import Result
 from autotune.workload import FitFacts, Workload
-from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, Ending, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 
 from .conftest import Tuner, speed
 
@@ -17,7 +18,7 @@ from .conftest import Tuner, speed
 def searched(tuner: Tuner, **facts: Any) -> Result:
     rates = speed(distributed=0.5)
 
-    def truth(configuration: Configuration) -> float | Ending:
+    def truth(configuration: Configuration) -> float | Stop:
         return rates(configuration) / (10 if configuration.run_eagerly else 1)
 
     known = FAKE_FACTS.model_copy(update={"eager": True, "fit": FitFacts(line=6, eager=4), **facts})

@@ -8,7 +8,7 @@ import pytest
 
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
-from autotune.engine.base import RunResult, Watch
+from autotune.engine.base import RunResult, Stop, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Cause, KnownError, Message
@@ -16,12 +16,12 @@ from autotune.reason.sentences import reason_text
 from autotune.search import posterior
 from autotune.search.failures import RuledOut
 from autotune.tuning import Tuner as Caller
-from tests.engines.fake import Ending, FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import FULL, SPACE, Failing, Tuner, full_above_32, speed
 
 OWN = Configuration(per_replica_batch=32)
-BROKEN = Ending(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
+BROKEN = Stop(outcome=Outcome.FAILED, reason=Message(text="it is broken"))
 
 
 def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner) -> None:
@@ -31,7 +31,7 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner) -> None:
     """
     slower = speed(distributed=0.8)
 
-    def truth(c: Configuration) -> float | Ending:
+    def truth(c: Configuration) -> float | Stop:
         return BROKEN if c.strategy == "mirrored" else slower(c)
 
     result = tuner(truth, options={"budget": 120.0})
@@ -45,7 +45,7 @@ def test_a_strategy_that_always_fails_is_left_after_three(tuner: Tuner) -> None:
 
 
 def test_where_the_first_of_each_strategy_fails_others_are_tried(tuner: Tuner) -> None:
-    def truth(c: Configuration) -> float | Ending:
+    def truth(c: Configuration) -> float | Stop:
         fails = c.distributed and c.per_replica_batch * c.steps_per_execution == 128 * 8
         return BROKEN if fails else speed(distributed=1.5)(c)
 
@@ -58,9 +58,9 @@ def test_batches_that_cannot_be_made_anew_fail_once(tuner: Tuner) -> None:
     """Those of other sizes are left then, and the search goes on at the one that runs."""
     unequal = KnownError(cause=Cause.UNEQUAL_EXAMPLES)
 
-    def truth(c: Configuration) -> float | Ending:
+    def truth(c: Configuration) -> float | Stop:
         fails = c.global_batch != OWN.global_batch
-        return Ending(outcome=Outcome.FAILED, reason=unequal) if fails else speed()(c)
+        return Stop(outcome=Outcome.FAILED, reason=unequal) if fails else speed()(c)
 
     result = tuner(truth, options={"budget": 120.0})
     failed = [t for t in result.trials if t.outcome is Outcome.FAILED]
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_not_tried_in_every_way(
     axes = {**SPACE.axes, "per_replica_batch": (32, 64, 128), "prefetch": (0, 2, "auto")}
     space = SPACE.model_copy(update={"axes": axes})
 
-    def truth(c: Configuration) -> float | Ending:
+    def truth(c: Configuration) -> float | Stop:
         return FULL if c.per_replica_batch > 32 else speed(distributed=1.5)(c)
 
     result = tuner(truth, space=space, options={"budget": None, "max_trials": 40})
@@ -146,7 +146,7 @@ def test_ctrl_c_before_anything_was_measured_is_an_error(tuner: Tuner) -> None:
 @pytest.mark.parametrize("outcome", [Outcome.CRASHED, Outcome.HUNG, Outcome.FAILED])
 def test_resume_tries_again_what_was_mended(tuner: Tuner, outcome: Outcome) -> None:
     """Three failures and no success end a search with their cause, and rule nothing out later."""
-    broken = Ending(outcome=outcome, reason=Message(text="no room in /dev/shm"))
+    broken = Stop(outcome=outcome, reason=Message(text="no room in /dev/shm"))
     space = SPACE.model_copy(update={"strategies": ("one_device",)})
     with pytest.raises(NothingMeasured, match="no room in /dev/shm"):
         tuner(lambda _: broken, space=space)

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.base import RunResult, Watch
+from autotune.engine.base import RunResult, Stop, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.files import programs
 from autotune.workload import FitData, FitFacts, Workload, script_from_text, script_workload
-from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
 from .conftest import SPACE, Tuner
 
@@ -37,7 +37,7 @@ def rate(configuration: Configuration) -> float:
 class Patched(FakeEngine):
     """Trains the changed script at a speed of its own; its clock may jump behind some trials."""
 
-    def __init__(self, patched: float | Ending, jumps_after: int = 1_000) -> None:
+    def __init__(self, patched: float | Stop, jumps_after: int = 1_000) -> None:
         facts = FAKE_FACTS.model_copy(update={"examples": 1_280, "usual_batch": 32, "fit": FIT})
         super().__init__(rate, facts=facts, between=0.01)
         self._patched, self._jumps_after = patched, jumps_after
@@ -78,13 +78,13 @@ def test_the_gain_of_a_patch_is_that_over_the_script(tuner: Tuner) -> None:
     ("patched", "why"),
     [
         (900.0, "The changed script was only 0."),
-        (Ending(outcome=Outcome.FAILED, reason=Message(text="no such loss")), "no such loss"),
-        (Ending(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="too large")), "too large"),
+        (Stop(outcome=Outcome.FAILED, reason=Message(text="no such loss")), "no such loss"),
+        (Stop(outcome=Outcome.OUT_OF_MEMORY, reason=Message(text="too large")), "too large"),
     ],
     ids=["slower", "failed", "out of memory"],
 )
 def test_a_patch_that_gains_nothing_or_does_not_train_is_not_delivered(
-    tuner: Tuner, patched: float | Ending, why: str
+    tuner: Tuner, patched: float | Stop, why: str
 ) -> None:
     result = tuned(tuner, Patched(patched))
     assert result.config.steps_per_execution == 8

@@ -6,10 +6,11 @@ import pytest
 
 from autotune.checks.breakdown import Part
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome
 from autotune.result import Result, Verdict
-from tests.engines.fake import FAKE_FACTS, Ending, FakeEngine, fake_machine
+from tests.engines.fake import FAKE_FACTS, FakeEngine, fake_machine
 
 from .conftest import Tuner, speed
 
@@ -67,7 +68,7 @@ def test_a_sequential_model_is_told(tuner: Tuner) -> None:
 def exchanging(
     *,
     drift: float = 0.0,
-    taken: Ending | None = None,
+    taken: Stop | None = None,
     machine: Machine | None = None,
     bandwidth: float | None = None,
 ) -> FakeEngine:
@@ -85,7 +86,7 @@ def exchanging(
         begun.append(configuration)
         return rate(configuration)
 
-    def apart(configuration: Configuration) -> float | Ending:
+    def apart(configuration: Configuration) -> float | Stop:
         return taken or rate(configuration) / 0.75
 
     begun: list[Configuration] = []
@@ -159,7 +160,7 @@ def test_what_the_exchange_adds_is_measured(tuner: Tuner) -> None:
 
 def test_an_engine_that_cannot_take_the_exchange_away_leaves_it_unexplained(tuner: Tuner) -> None:
     """Nothing is guessed where the run fails, and it is not tried again."""
-    failed = Ending(outcome=Outcome.FAILED, reason=Message(text="Keras has changed"))
+    failed = Stop(outcome=Outcome.FAILED, reason=Message(text="Keras has changed"))
     engine = exchanging(taken=failed)
     result = tuner(speed(), engine=engine, options=LONG)
     found = result.diagnosis.distributed

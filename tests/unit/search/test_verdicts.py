@@ -10,9 +10,10 @@ from autotune import Outcome, Verdict, load_configuration
 from autotune.answer import Because
 from autotune.checks.certificate import Finding
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.reason import Message, ReasonKind
 from autotune.search import posterior
-from tests.engines.fake import Ending, FakeEngine
+from tests.engines.fake import FakeEngine
 
 from .conftest import SPACE, Tuner, speed
 
@@ -139,8 +140,8 @@ def test_pruned_runs_are_an_answer(tuner: Tuner, budget: float) -> None:
 
 
 def test_distribution_that_always_fails_is_not_recommended(tuner: Tuner) -> None:
-    def truth(c: Configuration) -> float | Ending:
-        broken = Ending(outcome=Outcome.CRASHED, reason=Message(text="it is broken"))
+    def truth(c: Configuration) -> float | Stop:
+        broken = Stop(outcome=Outcome.CRASHED, reason=Message(text="it is broken"))
         return broken if c.distributed else speed()(c)
 
     result = tuner(truth, options={"budget": 300.0})
@@ -152,10 +153,10 @@ def test_one_that_fails_when_it_runs_again_decides_nothing(tuner: Tuner) -> None
     """The next one takes its place, and the verdict is about that one."""
     runs = Counter[Configuration]()
 
-    def truth(c: Configuration) -> float | Ending:
+    def truth(c: Configuration) -> float | Stop:
         runs[c] += 1
         if c.strategy == "mirrored" and runs[c] > 1:
-            return Ending(outcome=Outcome.CRASHED, reason=Message(text="it broke later"))
+            return Stop(outcome=Outcome.CRASHED, reason=Message(text="it broke later"))
         return speed(distributed=1.12 if c.strategy == "mirrored" else 1.1)(c)
 
     result = tuner(truth, options={"budget": 400.0, "train_for": "100h"})

@@ -21,6 +21,7 @@ from autotune import (
     verify,
 )
 from autotune.config import Configuration
+from autotune.engine.base import Stop
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed
@@ -35,7 +36,6 @@ from tests.answers import answer_of
 from tests.engines.fake import (
     FAKE_FACTS,
     FAKE_MACHINE,
-    Ending,
     FakeEngine,
     fake_learning,
     fake_machine,
@@ -48,7 +48,7 @@ ALONE = Configuration(per_replica_batch=128)
 PAIR = Configuration(
     strategy="mirrored", replicas_per_worker=2, per_replica_batch=64, reduction="one_device"
 )
-CRASH = Ending(outcome=Outcome.CRASHED, reason=Killed(signal=11))
+CRASH = Stop(outcome=Outcome.CRASHED, reason=Killed(signal=11))
 
 
 def save(
@@ -77,8 +77,8 @@ def save(
 def check(
     verdict: Verdict,
     *,
-    alone: float | Ending = 1000.0,
-    pair: float | Ending = 1000.0,
+    alone: float | Stop = 1000.0,
+    pair: float | Stop = 1000.0,
     noise: float = 0.03,
     seed: int = 0,
     seconds: float = 50.0,
@@ -183,7 +183,7 @@ def test_a_program_that_crashes_fails() -> None:
 def test_one_accident_is_forgiven() -> None:
     endings = iter([CRASH])
 
-    def speed(configuration: Configuration) -> float | Ending:
+    def speed(configuration: Configuration) -> float | Stop:
         return next(endings, 1500.0) if configuration == PAIR else 1000.0
 
     found = verify(save(Verdict.DISTRIBUTE), engine=FakeEngine(speed, between=0.03))
