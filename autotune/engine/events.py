@@ -41,6 +41,7 @@ class Step(StrEnum):
     IMPORTING = "importing the user's code"
     RUNNING = "running the script up to its fit"
     STEPPING = "making the first step of its fit"
+    STEPPING_ON = "making more steps of its fit"
     CALLING_DATASET = "calling dataset_fn"
     FIRST_EXAMPLE = "reading the first example"
     CALLING_MODEL = "calling model_fn"

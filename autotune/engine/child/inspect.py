@@ -302,6 +302,7 @@ def _first_step_facts(member: Member) -> dict[str, Any]:
                 calling = time.monotonic() - begun
                 of_fit.update(run.facts_of(call), calling_seconds=calling)
             ends = _make_first_call(member, program, run, call)
+            member.announce(Step.STEPPING_ON)
             later = _LaterCalls()
             if not _in_time(lambda: run.later_calls(call, later)):
                 of_fit.clear()  # The model is still trained.

@@ -157,6 +157,24 @@ def test_a_step_that_takes_longer_than_it_is_worth_is_not_waited_for(fit_step: F
     assert (steps.own_step_seconds, steps.facts) == (None, None)
 
 
+DIES = """
+import os, signal
+class Once(keras.Sequential):
+    def make_train_function(self, force=False):
+        if self.train_function: os.kill(os.getpid(), signal.SIGSEGV)
+        return super().make_train_function(force)
+once = Once([keras.Input((8,)), keras.layers.Dense(1)])
+once.compile("sgd", "mse")
+once.fit(x, y)
+"""
+
+
+def test_a_process_that_dies_in_steps_beyond_the_first_leaves_that(fit_step: FitStep) -> None:
+    steps = fit_step(DIES)
+    assert steps.first_step_seconds
+    assert (steps.own_step_seconds, steps.facts) == (None, None)
+
+
 TWICE = """
 class Own(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs): self.model.stop_training = logs["loss"] < 0.1
