@@ -19,7 +19,8 @@ class Character(Value):
     """A workload with a character of its own."""
 
     name: str
-    """Of its file, and of its table."""
+    """Of its table, and of its file where `of` names no other."""
+    of: str = ""
     what: str
     """What limits it."""
     strategies: tuple[str, ...] = ("one_device", "mirrored", "multi_worker_mirrored")
@@ -40,8 +41,8 @@ class Character(Value):
     @property
     def workload(self) -> Workload:
         """Its factories."""
-        own = OWN / f"{self.name}.py"
-        path = own if own.exists() else EXAMPLES / f"{self.name}.py"
+        file = f"{self.of or self.name}.py"
+        path = OWN / file if (OWN / file).exists() else EXAMPLES / file
         return Workload(
             model=factory_from_text(f"{path}:model_fn", {}),
             dataset=factory_from_text(f"{path}:dataset_fn", {}),
