@@ -100,7 +100,8 @@ class Scaling(NamedTuple):
     rate: float = 1.0
     """Factor on the learning rate, with three digits."""
     epochs: float = 1.0
-    """Factor on the epochs, with three digits; never below 1."""
+    """Factor on the epochs, with three digits; never below 1. It is that by which an objective
+    counts the batch, so that the time that is promised is the time that the program takes."""
 
     @property
     def warm_up(self) -> tuple[int, float]:
@@ -140,7 +141,7 @@ class Learning(Value):
         # The gain of plain steps is that by which they need more examples less than k times as
         # many.
         rate = math.sqrt(k) if self.rule is UpdateRule.NORMALIZED else k * found.value
-        return Scaling(self.batch, _rounded(rate), _rounded(max(1 / found.value, 1.0)))
+        return Scaling(self.batch, _rounded(rate), _rounded(max(1 / found.low, 1.0)))
 
 
 def usual_rate_factor(optimizer: str, k: float) -> float:
