@@ -45,7 +45,7 @@ _PUBLIC = {
     "autotune.stats.intervals": "Interval",
     "autotune.trial": "Stage Trial",
     "autotune.tuning": "Tuner autotune tune",
-    "autotune.verification.verify": "Verification VerificationOutcome verify",
+    "autotune.verification": "Verification VerificationOutcome verify",
     "autotune.wire.errors": "ServiceError",
     "autotune.wire.events": "Ended JobEvent",
     "autotune.wire.jobs": "Job Needs State",

@@ -57,7 +57,7 @@ from autotune.space import Limit as Limit, Space as Space
 from autotune.stats.intervals import Interval as Interval
 from autotune.trial import Stage as Stage, Trial as Trial
 from autotune.tuning import Tuner as Tuner, autotune as autotune, tune as tune
-from autotune.verification.verify import (
+from autotune.verification import (
     Verification as Verification,
     VerificationOutcome as VerificationOutcome,
     verify as verify,

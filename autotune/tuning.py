@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from autotune.base import Scalar
-from autotune.disk_errors import named
+from autotune.disk import named
 from autotune.engine import resolve
 from autotune.engine.base import Engine
 from autotune.engine.resolve import interruptible, uninterrupted
@@ -275,7 +275,7 @@ class Tuner:
 
         def notify(event: Event) -> None:
             if not views:
-                from autotune.result.progress import follow  # noqa: PLC0415 - as above
+                from autotune.result.terminal import follow  # noqa: PLC0415 - as above
 
                 views.append(stack.enter_context(follow(progress=self._progress)))
             for each in (self._observer, *views):

@@ -23,7 +23,7 @@ from autotune.reason.sentences import reason_text
 from autotune.result import Result, Verdict
 from autotune.result.files import PROGRAMS, programs
 from autotune.result.html import page, policy
-from autotune.result.saved import configuration_text
+from autotune.result.stored import configuration_text
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
 from autotune.wire.errors import NotFound, no_such_job

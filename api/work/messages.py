@@ -16,7 +16,7 @@ from autotune.api.isolation import Isolation
 from autotune.api.values import AttemptReport
 from autotune.base import Scalar, Value
 from autotune.config import Configuration
-from autotune.disk_errors import is_of_the_disk
+from autotune.disk import is_of_the_disk
 from autotune.errors import AutotuneError, EngineError, Interrupted, OutputError
 from autotune.events import Event
 from autotune.options import SearchOptions

@@ -12,12 +12,11 @@ from autotune.cli.console import Command, Commands
 from autotune.cli.doctor import EXIT_CODES as DOCTOR_CODES, doctor
 from autotune.cli.machine import machine, spaces
 from autotune.cli.operate import database, keys_app, workers_app
-from autotune.cli.options import HereCommand, SearchCommand
+from autotune.cli.options import PREFIX, HereCommand, SearchCommand
 from autotune.cli.remote import fetch, submit, watch
 from autotune.cli.run import RunCommand, run
 from autotune.cli.saved import VERIFY_CODES, report, script, verify
 from autotune.cli.serve import serve
-from autotune.cli.settings import PREFIX
 from autotune.cli.tune import tune
 
 EXIT_CODES = (

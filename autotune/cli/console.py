@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 from typer.core import TyperCommand, TyperGroup
 
-from autotune.disk_errors import is_of_the_disk, trouble
+from autotune.disk import is_of_the_disk, trouble
 from autotune.errors import AutotuneError, Interrupted, UsageError, requirement
 from autotune.face import Face, shown_by
 

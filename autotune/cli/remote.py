@@ -113,7 +113,7 @@ def watch(
     """Follow a job of a service until it ends; Ctrl-C ends the watching, not the job."""
     from autotune.events import Event, Notice
     from autotune.result.headline import settings
-    from autotune.result.progress import terminal_report
+    from autotune.result.terminal import terminal_report
     from autotune.wire.events import sentence_of
     from autotune.wire.jobs import State
 

@@ -308,7 +308,7 @@ class Earlier(NamedTuple):
     def result_of(self, search: Callable[..., Result]) -> Result:
         """Return the result if it holds, or else that of a search, which may go on."""
         if self.result and self.holds:
-            from autotune.result.saved import RESULT
+            from autotune.result.stored import RESULT
 
             written = datetime.fromtimestamp((self.folder / RESULT).stat().st_mtime, UTC)
             date = f"{written.astimezone():%d %b %Y, %H:%M}"

@@ -15,7 +15,7 @@ from autotune.cli import options as take
 from autotune.cli.console import log, notices, show, write_out
 
 if TYPE_CHECKING:
-    from autotune.verification.verify import Verification
+    from autotune.verification import Verification
 
 REPORT = "report.html"
 FAILED = 1
@@ -53,7 +53,7 @@ def verify(
     # Here, so that the help answers before all of this is imported; the same below.
     from autotune.engine.resolve import reserved_engine
     from autotune.result import load_configuration
-    from autotune.result.saved import located
+    from autotune.result.stored import located
     from autotune.text import parse_seconds
 
     saved, budget = load_configuration(config), parse_seconds(seconds)
@@ -62,8 +62,8 @@ def verify(
         reserved_engine(engine, name, log, seconds=budget, wait=not no_wait) as running,
         chdir(folder),
     ):
-        from autotune.result.progress import ProgressReport
-        from autotune.verification.verify import VerificationOutcome, verify as check
+        from autotune.result.terminal import ProgressReport
+        from autotune.verification import VerificationOutcome, verify as check
 
         with ProgressReport(notices()) as report:
             found = check(saved, seconds=budget, observer=report, engine=running)
@@ -133,7 +133,7 @@ def script(
 
 def report(*, folder: take.Folder = take.OUT) -> None:
     """Write report.html again, from the other files of a result."""
-    from autotune.disk_errors import put_texts
+    from autotune.disk import put_texts
     from autotune.result import Result
 
     put_texts(folder, {REPORT: Result.load(folder).report()})

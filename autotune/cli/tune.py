@@ -13,8 +13,8 @@ import typer
 
 from autotune.cli import options as take
 from autotune.cli.console import show, table, write_out
+from autotune.cli.options import sources
 from autotune.cli.remote import show_result
-from autotune.cli.settings import sources
 from autotune.errors import Interrupted, OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def tune(  # noqa: PLR0913 - one parameter for each option of the command
 def _check_copies(config: Path | None, script: Path | None) -> None:
     """Fail before the search, not after it."""
     if config:
-        from autotune.result.saved import check_suffix
+        from autotune.result.stored import check_suffix
 
         check_suffix(config)
     for path in filter(None, (config, script)):
@@ -89,7 +89,7 @@ def _check_copies(config: Path | None, script: Path | None) -> None:
 
 def _write_copies(result: Result, out: Path, config: Path | None, script: Path | None) -> None:
     from autotune.result.files import write_program
-    from autotune.result.saved import RESULT, save_configuration
+    from autotune.result.stored import RESULT, save_configuration
 
     if config:
         save_configuration(result, config, out / RESULT)

@@ -12,7 +12,7 @@ from pathlib import Path
 from signal import SIGKILL
 from typing import Any, Self, cast
 
-from autotune.disk_errors import EXIT_CODE, NEXT_STEP
+from autotune.disk import EXIT_CODE, NEXT_STEP
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
 from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
 from autotune.engine.fork_client import ForkClient

@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 
 from autotune.config import equal_parts
-from autotune.disk_errors import EXIT_CODE
+from autotune.disk import EXIT_CODE
 from autotune.face import for_face
 from autotune.reason import (
     Exited,

@@ -2,7 +2,7 @@
 
 from autotune.answer import Verdict as Verdict
 from autotune.result.result import Result as Result
-from autotune.result.saved import (
+from autotune.result.stored import (
     SavedConfiguration as SavedConfiguration,
     load_configuration as load_configuration,
 )

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from autotune.config import axes
-from autotune.disk_errors import write_text
+from autotune.disk import write_text
 from autotune.library import modules_for
 from autotune.program import cluster_files
 from autotune.reason.sentences import reason_text
-from autotune.result.saved import PICKLES, RESULT, configuration_text
-from autotune.result.stored import ResultData
+from autotune.result.stored import PICKLES, RESULT, ResultData, configuration_text
 from autotune.trial import Trial
 
 TRIALS = "trials.jsonl"

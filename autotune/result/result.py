@@ -7,13 +7,12 @@ from typing import Any, Self
 
 from pydantic import ValidationError, computed_field
 
-from autotune.disk_errors import put_texts
+from autotune.disk import put_texts
 from autotune.errors import ConfigurationError, UsageError, first_mistake
 from autotune.result.explanations import explanations
 from autotune.result.files import REPORT, TRIALS, texts
 from autotune.result.headline import summary
-from autotune.result.saved import PICKLES, RESULT, parsed
-from autotune.result.stored import ResultData
+from autotune.result.stored import PICKLES, RESULT, ResultData, parsed
 
 WINDOWS = {"trials": {"__all__": {"windows"}}}
 """What JSON for people leaves out; trials.jsonl holds it."""

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from autotune.disk_errors import put_texts
+from autotune.disk import put_texts
 from autotune.errors import AutotuneError, UsageError
 from autotune.program import render
 from autotune.result.files import programs

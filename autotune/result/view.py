@@ -18,8 +18,7 @@ from autotune.reason import Outcome
 from autotune.reason.sentences import NOT_TAKEN, reason_text
 from autotune.result.explanations import FAILURES, explanations
 from autotune.result.headline import headline, own_title, verdict_sentences
-from autotune.result.saved import folder_of_search
-from autotune.result.stored import ResultData
+from autotune.result.stored import ResultData, folder_of_search
 from autotune.stats.intervals import rate_with_error, share, times
 from autotune.strategies import in_short
 from autotune.text import at_least, one_line, plural, rate, roughly, sentence

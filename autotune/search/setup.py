@@ -16,7 +16,7 @@ from pydantic import BeforeValidator
 
 from autotune.base import Scalar, Value
 from autotune.config import Configuration
-from autotune.disk_errors import RESULT_BYTES, STUDY_BYTES, check_room
+from autotune.disk import RESULT_BYTES, STUDY_BYTES, check_room
 from autotune.errors import FactoryFailed, MissingPackage, OutputError, UsageError
 from autotune.events import Preparing
 from autotune.machine import Machine, seen_from_outside

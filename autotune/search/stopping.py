@@ -15,7 +15,7 @@ from optuna import Study
 from optuna.pruners import BasePruner
 from optuna.trial import FrozenTrial
 
-from autotune.disk_errors import is_of_a_folder
+from autotune.disk import is_of_a_folder
 from autotune.engine.base import Stop
 from autotune.options import SearchOptions
 from autotune.reason import BudgetEnded, Outcome, PlainReason, ReasonKind

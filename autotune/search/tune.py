@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from autotune.answer import Answer
 from autotune.config import Configuration, describe
-from autotune.disk_errors import put_each, trouble
+from autotune.disk import put_each, trouble
 from autotune.engine.base import Engine
 from autotune.engine.load import warning
 from autotune.engine.resolve import uninterrupted

@@ -8,7 +8,7 @@ SLOW = {"importlib.metadata", "pydantic_core", "numpy", "optuna", "tensorflow"}
 
 
 def test_the_help_imports_nothing_that_takes_long() -> None:
-    program = "import sys; from autotune.cli.commands import app; print(*sys.modules)"
+    program = "import sys; from autotune.cli import app; print(*sys.modules)"
     call = [sys.executable, "-c", program]
     found = subprocess.run(call, capture_output=True, text=True, check=True).stdout.split()
     assert "typer" in found

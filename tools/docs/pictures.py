@@ -17,8 +17,7 @@ from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
 from autotune.events import Event, Notice
-from autotune.result.progress import ProgressReport
-from autotune.result.terminal import result_text
+from autotune.result.terminal import ProgressReport, result_text
 from autotune.search.setup import TuningRequest
 from autotune.search.tune import tune
 from benchmarks.replay.characters import character

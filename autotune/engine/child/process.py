@@ -20,7 +20,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from autotune.disk_errors import EXIT_CODE, is_of_a_folder
+from autotune.disk import EXIT_CODE, is_of_a_folder
 from autotune.engine import events
 from autotune.engine.child import inspect, observe, train  # noqa: F401 - so that no child has to
 from autotune.engine.child.member import Member

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from rich.console import Console
 
-from autotune.cli.commands import app
-from autotune.result.progress import terminal_report
+from autotune.cli import app
+from autotune.result.terminal import terminal_report
 from autotune.space import ready_made
 from autotune.versions import VERSION
 from tests.engines.fake import FAKE_MACHINE

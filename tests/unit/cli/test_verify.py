@@ -8,7 +8,7 @@ import pytest
 from autotune import Interval, Verdict, Verification, VerificationOutcome
 from autotune.cli.saved import verification_text
 from autotune.config import Configuration
-from autotune.result.saved import SavedConfiguration, save_configuration
+from autotune.result.stored import SavedConfiguration, save_configuration
 from autotune.versions import VERSION
 from tests.answers import answer_of
 from tests.drawing import draw

@@ -10,7 +10,7 @@ from autotune.config import Configuration
 from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
-from autotune.result import progress
+from autotune.result import terminal as progress
 from autotune.result.view import Progress
 from autotune.trial import Stage, Trial
 from tests.answers import answer_of

@@ -11,7 +11,7 @@ from autotune.config import Configuration
 from autotune.program import render
 from autotune.reason import Message, Outcome
 from autotune.result.files import FILES, trials_csv
-from autotune.result.saved import (
+from autotune.result.stored import (
     PICKLES,
     RESULT,
     SavedConfiguration,

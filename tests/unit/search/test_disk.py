@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from autotune.disk_errors import put_each
+from autotune.disk import put_each
 from autotune.engine.base import RunResult, Watch
 from autotune.engine.tasks.train import TrialRequest
 from autotune.errors import OutputError

@@ -26,7 +26,7 @@ from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.reason import Killed
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.result.saved import PICKLES, save_configuration
+from autotune.result.stored import PICKLES, save_configuration
 from autotune.search.setup import TuningRequest
 from autotune.search.tune import tune
 from autotune.space import parse_space

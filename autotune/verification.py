@@ -21,7 +21,7 @@ from autotune.objective import objective_named
 from autotune.options import SearchOptions
 from autotune.reason.sentences import reason_text, rule_text
 from autotune.result import SavedConfiguration, load_configuration
-from autotune.result.saved import located
+from autotune.result.stored import located
 from autotune.search.failures import ATTEMPTS
 from autotune.search.runner import Runner
 from autotune.search.search import Search

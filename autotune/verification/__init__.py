@@ -1,1 +1,0 @@
-"""Does a recommendation still hold?"""
