@@ -25,7 +25,7 @@ _PUBLIC = {
     "autotune.engine.base": "Engine",
     "autotune.engine.load": "Load",
     "autotune.engine.lock": "Wait",
-    "autotune.engine.tasks.observe": "Observation",
+    "autotune.engine.tasks": "Observation",
     "autotune.errors": (
         "AutotuneError CodeError ConfigurationError DatasetTooSmall EngineError "
         "FactoryFailed FactoryNotFound Interrupted MissingPackage NotVerified "

@@ -11,7 +11,7 @@ from autotune.config import Configuration as Configuration
 from autotune.engine.base import Engine as Engine
 from autotune.engine.load import Load as Load
 from autotune.engine.lock import Wait as Wait
-from autotune.engine.tasks.observe import Observation as Observation
+from autotune.engine.tasks import Observation as Observation
 from autotune.errors import (
     AutotuneError as AutotuneError,
     CodeError as CodeError,

@@ -13,7 +13,7 @@ from autotune.checks.certificate import Certificate
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.resolve import interruptible, reserved_engine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.errors import FactoryNotFound, NothingMeasured, NotVerified, WorkloadError
 from autotune.events import Observer, Preparing, as_notices, nobody
 from autotune.machine import Machine

@@ -6,7 +6,7 @@ from typing import Any
 
 from autotune.config import Configuration
 from autotune.engine.base import Limits, Stop
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.shared_values import Window
 from autotune.strategies import Role

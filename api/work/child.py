@@ -19,7 +19,7 @@ from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
 from autotune.engine.lock import Wait
 from autotune.engine.resolve import Interruptible, new_engine
-from autotune.engine.tasks.train import trial_in
+from autotune.engine.tasks import trial_in
 from autotune.errors import OutputError
 from autotune.face import Face, shown_by
 from autotune.reason import Outcome, PlainReason, ReasonKind

@@ -15,9 +15,8 @@ from autotune.checks.certificate import Certificate, Check, Finding, failed, see
 from autotune.checks.trajectory import NAME, check_trajectory
 from autotune.config import Configuration, axes, default_of
 from autotune.engine.base import Engine, Limits
-from autotune.engine.reasons import is_memory
-from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.train import TrialRequest, trial_request
+from autotune.engine.tasks import Observation, ObservationRequest, TrialRequest, trial_request
+from autotune.engine.trial_run import is_memory
 from autotune.machine import Machine
 from autotune.options import SCRIPT_SEED
 from autotune.reason import CheckKind, Raised, Seen

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from autotune.base import Scalar
 from autotune.checks.certificate import Check, failed, passed, see, undecided
-from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Reader, Variable, Whole
+from autotune.engine.tasks import Copy, Numbers, RankObservation, Reader, Variable, Whole
 from autotune.reason import CheckKind
 
 EXAMPLES = "disjoint examples"

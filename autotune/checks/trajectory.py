@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from autotune.base import Scalar
 from autotune.checks.certificate import Check, failed, passed, see, undecided
 from autotune.config import Configuration
-from autotune.engine.tasks.observe import Kind, RankObservation
+from autotune.engine.tasks import Kind, RankObservation
 from autotune.reason import CheckKind, Seen
 
 NAME = "same result as one device"

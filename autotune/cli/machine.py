@@ -110,7 +110,7 @@ def _workload(model: str, dataset: str | None) -> Workload:
 
 
 def _check_workload(running: Engine, workload: Workload) -> None:
-    from autotune.engine.tasks.inspect import InspectionRequest, inspected
+    from autotune.engine.tasks import InspectionRequest, inspected
 
     log(f"{'Running the script' if workload.script else 'Calling the factories'} on all machines")
     facts = inspected(running, InspectionRequest(workload))

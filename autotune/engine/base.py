@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 from pydantic import Field
 
 from autotune.base import Value
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
 from autotune.machine import Machine

@@ -1,4 +1,4 @@
-"""What a process of a trial reports: events, and how an exception is described in one.
+"""What the tuner and the processes of a trial exchange: the files of its folder, and their events.
 
 Events are lines of JSON, appended to a file of its own. A line is written by a single call, so that
 it survives a process that is killed the next moment, and it carries the monotonic clock of the
@@ -14,7 +14,55 @@ import traceback
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+SCRATCH = "autotune-work-"
+"""How the names of the folders begin in which a script that is timed works."""
+
+
+class TrialFolder:
+    """Names of the files through which the tuner and the processes of a trial talk."""
+
+    def __init__(self, path: str | Path) -> None:
+        # Absolute, because the processes that share it may each change their working folder.
+        self.path = Path(path).absolute()
+        self.script = self.path / "train.py"
+        self.request = self.path / "request.json"
+        """What the processes are to do, as JSON."""
+        self.first_weights = self.path / "first-weights.pickle"
+        """The weights before the first step, for a reference."""
+        self.reference = self.path / "reference"
+        """The folder of the run whose batches and first weights this one takes."""
+
+    def create(self) -> Self:
+        self.path.mkdir(parents=True)
+        return self
+
+    def answers(self, index: int) -> Path:
+        """The answer of one process, as JSON."""
+        return self.path / f"answer-{index}.json"
+
+    def kept(self, index: int) -> Path:
+        """The batches that one process trained on, for a reference."""
+        return self.path / f"kept-{index}.pickle"
+
+    def pickled(self, name: str) -> Path:
+        """The function that is shipped by value under a global name of the program."""
+        return self.path / f"{name}.pickle"
+
+    def events(self, index: int) -> Path:
+        """The events of one process, a line of JSON each."""
+        return self.path / f"events-{index}.jsonl"
+
+    def output(self, index: int) -> Path:
+        return self.path / f"output-{index}.txt"
+
+    def given(self) -> dict[str, Path]:
+        """Return the files that processes read, by their path in this folder."""
+        own = [self.script, self.request, *self.path.glob("*.pickle")]
+        taken = self.reference.glob("*.pickle")
+        return {str(each.relative_to(self.path)): each for each in (*own, *taken) if each.exists()}
+
 
 Event = Mapping[str, Any]
 """Has `event`, its kind, and `at`, in seconds of `time.monotonic`.

@@ -1,19 +1,67 @@
-"""The tuner's side of the fork server."""
+"""The tuner's side of processes that serve it over a pipe, the fork server among them."""
 
+import json
 import os
 import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from multiprocessing import Pipe
 from typing import Any
 
 import psutil
 
+from autotune.engine.events import last_lines
 from autotune.engine.fork_server import OLDEST
-from autotune.engine.helper import Helper
-from autotune.engine.reasons import WorkersLost
+from autotune.engine.trial_run import WorkersLost
 from autotune.errors import EngineError
 from autotune.reason import PlainReason, ReasonKind
+
+# The tuner's own module path finds the same autotune and the same TensorFlow as the tuner does,
+# and `-c` leaves no `__main__` that a process of the user's could try to import again.
+_PROGRAM = (
+    "import importlib, json, sys; sys.path[:] = json.loads(sys.argv.pop()); "
+    "importlib.import_module(sys.argv[1]).main(sys.argv[2:])"
+)
+
+
+class Helper:
+    """Starts a module's `main` with the number of its end of the pipe, without waiting for it."""
+
+    def __init__(self, module: str, *arguments: str, environment: Mapping[str, str | None]) -> None:
+        # No `with`: it lives as long as the process.
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115
+        self.channel, theirs = Pipe()
+        given = [module, str(theirs.fileno()), *arguments, json.dumps([*map(str, sys.path)])]
+        variables = {**os.environ, **environment}
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", _PROGRAM, *given],
+                env={name: value for name, value in variables.items() if value is not None},
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                start_new_session=True,
+            )
+
+    def last_words(self) -> str:
+        """Return the last line that it printed."""
+        self._log.seek(0)
+        return last_lines(self._log.read().decode(errors="replace"), 1)
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it has ended, and kill it where that takes too long."""
+        try:
+            self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self._log.close()
+
 
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "2"}
 """Unless the user says otherwise: TensorFlow's errors go to a trial's output, notices do not."""

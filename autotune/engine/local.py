@@ -3,8 +3,10 @@
 import json
 import os
 import shutil
+import sys
 import tempfile
 import time
+import weakref
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,15 +16,22 @@ from typing import Any, Self, cast
 
 from autotune.disk import EXIT_CODE, NEXT_STEP
 from autotune.engine.base import A, Engine, HostTask, RunResult, Task, Watch, go_on
-from autotune.engine.folder import SCRATCH, Scratch, TrialFolder
+from autotune.engine.events import SCRATCH, STACK_SIGNAL, EventReader, TrialFolder, last_lines
 from autotune.engine.fork_client import ForkClient
-from autotune.engine.group import Environment, LocalGroup
-from autotune.engine.load import Counters, Load, between, read_counters
-from autotune.engine.lock import Notify, exclusive
-from autotune.engine.reasons import WorkersLost, is_of_the_disk
-from autotune.engine.tasks.inspect import DevicesRequest, why_ended
-from autotune.engine.tasks.train import TrialRequest, trial_in
-from autotune.engine.trial_run import TrialRun
+from autotune.engine.load import Counters, Load, MemoryGauge, between, kernel_kills, read_counters
+from autotune.engine.lock import Notify, exclusive, flocked
+from autotune.engine.tasks import DevicesRequest, TrialRequest, trial_in, why_ended
+from autotune.engine.trial_run import (
+    Environment,
+    Exit,
+    MemoryUse,
+    Report,
+    TrialRun,
+    WorkerGroup,
+    WorkersLost,
+    exit_of,
+    is_of_the_disk,
+)
 from autotune.errors import EngineError, OutputError
 from autotune.machine import Machine, held_ports
 from autotune.program import CACHES
@@ -31,6 +40,10 @@ from autotune.strategies import Role, tf_config
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 """Which GPUs a process may use, by their numbers or ids; nothing beside them exists for it."""
+_NEW = "autotune-new-"
+"""Begins the name of a folder that is not locked yet."""
+_LOCKED = "autotune-host-"
+_STACK_SECONDS = 0.2
 _STARTS = 3
 """How often the process that imports TensorFlow is started when it is killed meanwhile."""
 
@@ -65,6 +78,74 @@ class ProcessEngine(Engine):
 
     def now(self) -> float:
         return time.monotonic()
+
+
+class LocalGroup(WorkerGroup):
+    """Worker processes of this machine.
+
+    Args:
+        environments: Variables of each by its position in the run, beside the server's; None
+            removes one.
+        memory: Bytes that all may hold together, at most what is free; None takes most of that.
+    """
+
+    def __init__(
+        self,
+        server: ForkClient,
+        folder: TrialFolder,
+        environments: Mapping[int, Environment],
+        memory: int | None,
+    ) -> None:
+        self._server = server
+        self._folder = folder
+        self._environments = environments
+        self._pids: dict[int, int] = {}
+        self._readers = {i: EventReader(folder.events(i)) for i in environments}
+        self._gauge = MemoryGauge(server.process.pid, memory)
+        self._kills = kernel_kills()
+
+    def start(self) -> None:
+        for index, environment in self._environments.items():
+            order = {
+                "folder": str(self._folder.path),
+                "index": index,
+                "directory": str(Path.cwd()),
+                "path": [*map(str, sys.path)],
+                "environment": environment,
+            }
+            self._pids[index] = self._server.fork(order)
+
+    def listen(self, seconds: float) -> list[Report]:
+        self._server.listen(seconds)
+        return [
+            Report(member, event)
+            for member, reader in self._readers.items()
+            for event in reader.read()
+        ]
+
+    def exits(self) -> Mapping[int, Exit]:
+        known = self._server.exits
+        gone = {i: known[pid] for i, pid in self._pids.items() if pid in known}
+        for_memory = bool(gone) and kernel_kills() > self._kills
+        return {i: exit_of(status, for_memory=for_memory) for i, status in gone.items()}
+
+    def memory(self) -> MemoryUse:
+        exceeded = self._gauge.exceeded()
+        return MemoryUse(self._gauge.peak, self._gauge.most, exceeded)
+
+    def last_words(self, member: int, *, stack: bool = False) -> str:
+        if stack:
+            with suppress(ProcessLookupError, KeyError):
+                os.kill(self._pids[member], STACK_SIGNAL)
+                time.sleep(_STACK_SECONDS)
+        with suppress(OSError), self._folder.output(member).open("rb") as output:
+            output.seek(0, os.SEEK_END)
+            output.seek(max(0, output.tell() - 20_000))
+            return last_lines(output.read().decode(errors="replace"))
+        return ""
+
+    def end(self) -> None:
+        self._server.end_children()
 
 
 class LocalEngine(ProcessEngine):
@@ -180,6 +261,39 @@ class LocalEngine(ProcessEngine):
             f"The process that imports TensorFlow was killed {_STARTS} times.",
             "Check the system log (dmesg) for out-of-memory kills.",
         )
+
+
+class Scratch:
+    """A new folder for temporary files, which goes with its owner, also if that was killed.
+
+    What others have left that were killed is removed first.
+    """
+
+    def __init__(self) -> None:
+        made = Path(tempfile.mkdtemp(prefix=_NEW))
+        lock = _locked(made)
+        self.path = made.rename(made.with_name(made.name.replace(_NEW, _LOCKED)))
+        # Also without a call: when this is collected, or at the end of the process.
+        self.remove = weakref.finalize(self, _remove, self.path, lock)
+        for left in made.parent.glob(f"{_LOCKED}*"):
+            if (free := _locked(left)) is not None:
+                _remove(left, free)
+
+
+def _locked(folder: Path) -> int | None:
+    """Return a descriptor that locks a folder until it is closed; None if it is locked."""
+    with suppress(OSError):  # It is gone, or another user's.
+        file = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        if flocked(file):
+            return file
+        os.close(file)
+    return None
+
+
+def _remove(folder: Path, lock: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
 
 
 def answers_in(folder: TrialFolder, count: int) -> list[Any]:

@@ -19,7 +19,6 @@ from pathlib import Path
 from pydantic import ConfigDict, Field, ValidationError
 
 from autotune.base import Value
-from autotune.engine.folder import flocked
 from autotune.errors import Interrupted, UsageError
 
 PLACES = (Path("/tmp"), Path("/dev/shm"))  # noqa: S108 - the lock is made for a shared folder
@@ -179,6 +178,15 @@ class Claim:
             fcntl.flock(self._file, fcntl.LOCK_UN)
         os.close(self._file)
         self._file, self.locks = None, False
+
+
+def flocked(file: int) -> bool:
+    """Return whether an open file could be locked; another lock is not waited for."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def shared_file() -> Path | None:

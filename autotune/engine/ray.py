@@ -10,17 +10,14 @@ from itertools import permutations
 from typing import Any, Self
 
 from autotune.engine.base import A, HostTask, RunResult, Watch
-from autotune.engine.bridge import BridgeClient, Node
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.local import ProcessEngine
 from autotune.engine.lock import REMIND_SECONDS, Notify, Wait, wait_for
 from autotune.engine.ray_agent import Link
-from autotune.engine.ray_hosts import RemoteGroup, RemoteHost, answers, bring
-from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.inspect import EVERYWHERE, DevicesRequest
-from autotune.engine.tasks.train import TrialRequest
-from autotune.engine.trial_run import TrialRun
+from autotune.engine.ray_hosts import BridgeClient, Node, RemoteGroup, RemoteHost, answers, bring
+from autotune.engine.tasks import EVERYWHERE, DevicesRequest, TrialRequest
+from autotune.engine.trial_run import TrialRun, WorkersLost
 from autotune.errors import EngineError, UsageError, WorkloadError
 from autotune.reason import Outcome, TooFewHosts
 from autotune.reason.sentences import reason_text

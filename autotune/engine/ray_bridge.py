@@ -28,10 +28,10 @@ import psutil
 import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-from autotune.engine.bridge import Answer, Call, Gone, Node
-from autotune.engine.group import Environment
 from autotune.engine.local import VISIBLE
 from autotune.engine.ray_agent import Agent
+from autotune.engine.ray_hosts import Answer, Call, Gone, Node
+from autotune.engine.trial_run import Environment
 
 _THREADS = 4
 """Calls of an agent that may last at the same time: a long one, `clock`, `reach` and `end`."""

@@ -14,7 +14,7 @@ from optuna.storages import BaseStorage, RDBStorage
 from sqlalchemy.exc import SQLAlchemyError
 
 from autotune.config import Configuration
-from autotune.engine.folder import flocked
+from autotune.engine.lock import flocked
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.objective import Objective
 from autotune.search.parameters import RECORD, Parameters, frozen, root_cause

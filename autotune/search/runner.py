@@ -17,7 +17,7 @@ from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits, RunResult
 from autotune.engine.load import Load
-from autotune.engine.tasks.train import (
+from autotune.engine.tasks import (
     BetweenEpochsRequest,
     TrialRequest,
     trial_request,

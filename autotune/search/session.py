@@ -8,7 +8,7 @@ from optuna.samplers import BaseSampler, GPSampler, RandomSampler, TPESampler
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, Limits
-from autotune.engine.tasks.train import LearningRequest, trial_request
+from autotune.engine.tasks import LearningRequest, trial_request
 from autotune.events import Notice, Observer, Preparing
 from autotune.learning import Learning, Unpredictable
 from autotune.objective import Batches

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.engine.tasks.train import Fill
+from autotune.engine.tasks import Fill
 from autotune.objective import Score, throughput_of
 from autotune.reason import Outcome
 from autotune.search.failures import ATTEMPTS, RuledOut

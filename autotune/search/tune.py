@@ -9,7 +9,7 @@ from autotune.disk import put_each, trouble
 from autotune.engine.base import Engine
 from autotune.engine.load import warning
 from autotune.engine.resolve import uninterrupted
-from autotune.engine.tasks.inspect import InspectionRequest, inspected
+from autotune.engine.tasks import InspectionRequest, inspected
 from autotune.errors import UsageError
 from autotune.events import Notice, Observer, Planned, Preparing, nobody
 from autotune.objective import Batches, objective_named

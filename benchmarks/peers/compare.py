@@ -30,7 +30,7 @@ from autotune.base import Value
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.options import SearchOptions
 from autotune.space import candidates, load_space
 from autotune.stats.intervals import Interval

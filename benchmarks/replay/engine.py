@@ -9,9 +9,7 @@ from typing import Any, cast
 
 from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import InspectionRequest, Observation, ObservationRequest, TrialRequest
 from autotune.machine import Machine
 from autotune.reason import Message
 from autotune.search.trials import Costs

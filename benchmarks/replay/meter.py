@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from autotune.config import Configuration
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import InspectionRequest, TrialRequest
 from autotune.search.stopping import MeasureWatch
 from autotune.search.trials import epoch_of, trial_of
 from autotune.trial import Stage

@@ -25,7 +25,7 @@ from statistics import fmean
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.resolve import reserved_engine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.reason import Outcome
 from autotune.search.runner import request_of
 from autotune.search.setup import Subject, nearest

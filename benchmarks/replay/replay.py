@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from autotune.answer import Answer
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.events import Event, TrialEnded
 from autotune.options import SearchOptions
 from autotune.search.runner import Runner

@@ -5,7 +5,7 @@ from typing import cast
 from autotune.engine.base import A, Engine, RunResult, Task, Watch, go_on
 from autotune.engine.local import LocalEngine
 from autotune.engine.resolve import Interruptible
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 
 SECONDS = 150.0
 """What a run takes by that clock: more than any will take that this machine makes."""

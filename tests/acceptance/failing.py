@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from autotune.engine.base import RunResult, Stop, Watch
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import InspectionRequest, TrialRequest
 from autotune.errors import FactoryFailed, ScriptFailed
 from autotune.reason import Killed, Outcome
 from autotune.workload import WorkloadFacts

@@ -4,8 +4,7 @@ from typing import Any, cast
 
 from autotune.config import Configuration
 from autotune.engine.base import A, Limits, RunResult, Task, Watch, go_on
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import BetweenEpochsRequest, TrialRequest
+from autotune.engine.tasks import BetweenEpochsRequest, InspectionRequest, TrialRequest
 from autotune.reason import Outcome, Overdue, Phase
 from tests.engines.fake import FakeEngine, fake_learning
 

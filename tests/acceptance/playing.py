@@ -3,7 +3,7 @@
 import resource
 
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from tests.engines.fake import FakeEngine
 
 

@@ -4,8 +4,7 @@ import time
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop, Watch
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import InspectionRequest, TrialRequest
 from autotune.errors import WorkloadError
 from autotune.reason import Message, Outcome
 from autotune.workload import WorkloadFacts

@@ -25,12 +25,14 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import Engine, RunResult, Stop, Task
-from autotune.engine.tasks.inspect import DevicesRequest, FirstStepRequest, InspectionRequest
-from autotune.engine.tasks.observe import ObservationRequest
-from autotune.engine.tasks.train import (
+from autotune.engine.tasks import (
     BetweenEpochsRequest,
+    DevicesRequest,
     Fill,
+    FirstStepRequest,
+    InspectionRequest,
     LearningRequest,
+    ObservationRequest,
     TrialRequest,
     trial_request,
 )

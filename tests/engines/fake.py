@@ -14,17 +14,19 @@ from autotune.config import Configuration
 from autotune.engine.base import A, Engine, RunResult, Stop, Task, Watch, go_on
 from autotune.engine.load import Load
 from autotune.engine.lock import Notify
-from autotune.engine.tasks.inspect import DevicesRequest, InspectionRequest
-from autotune.engine.tasks.observe import (
+from autotune.engine.tasks import (
     Copy,
+    DevicesRequest,
+    InspectionRequest,
+    LearningRequest,
     Numbers,
     Observation,
     ObservationRequest,
     RankObservation,
     Reader,
+    TrialRequest,
     Variable,
 )
-from autotune.engine.tasks.train import LearningRequest, TrialRequest
 from autotune.learning.efficiency import BATCHES, GradientProbe, Learning, Moments, UpdateRule
 from autotune.machine import Host, Machine
 from autotune.reason import Killed, Message, Outcome

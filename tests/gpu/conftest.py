@@ -10,7 +10,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.base import Limits, RunResult, Stop
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks import trial_request
 from autotune.machine import Machine
 from autotune.search.stopping import MeasureWatch
 from autotune.shared_values import Window

@@ -11,10 +11,8 @@ SOURCE = "autotune/__init__.py"
 MODULES = {
     "autotune.reason": "The kinds of a `Reason`.",
     "autotune.engine.base": "What an `Engine` is handed and returns.",
-    "autotune.engine.tasks.train": "A training to be run, and tasks that are made of one.",
-    "autotune.engine.tasks.inspect": "An inspection of the factories.",
-    "autotune.engine.tasks.observe": "An observed training, and what an `Observation` is made of.",
-    "autotune.engine.group": "The worker processes of one run, for engines that start them.",
+    "autotune.engine.tasks": "A training to be run, tasks that are made of one, and inspections.",
+    "autotune.engine.trial_run": "One run, and its worker processes, for engines that start them.",
     "autotune.objective": "What a search optimizes.",
 }
 """What belongs to the public types and to those who extend autotune."""

@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 from autotune.engine import events
 from autotune.engine.child.script import end_with_fit
-from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import EventWriter, TrialFolder
 from autotune.library import FOLDER
 
 PROGRAM = "autotune_train"

@@ -29,8 +29,7 @@ from autotune.engine.child import private
 from autotune.engine.child.dataset_passes import within
 from autotune.engine.child.member import Member, write_whole
 from autotune.engine.child.script import fit_reached
-from autotune.engine.events import EventWriter
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import EventWriter, TrialFolder
 
 _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_function")
 """Methods of a strategy that turn a dataset into what its replicas read."""

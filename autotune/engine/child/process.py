@@ -24,8 +24,7 @@ from autotune.disk import EXIT_CODE, is_of_a_folder
 from autotune.engine import events
 from autotune.engine.child import inspect, observe, train  # noqa: F401 - so that no child has to
 from autotune.engine.child.member import Member
-from autotune.engine.events import STACK_SIGNAL, describe, trace
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import STACK_SIGNAL, TrialFolder, describe, trace
 
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"

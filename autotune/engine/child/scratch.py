@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from autotune.engine.folder import SCRATCH
+from autotune.engine.events import SCRATCH
 
 LARGEST_COPY = 2**20
 """Bytes. A larger file is linked, and may only be read."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.ray import RayEngine
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.strategies import Role
 from tests.cluster.engine.nodes import Nodes
 from tests.engines.contract import Behaviour, ProcessContract

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.errors import EngineError, FactoryFailed
 from autotune.machine import Machine
 from autotune.reason import Message, Outcome

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.machine import Host, Machine
 from autotune.workload import (
     Factory,

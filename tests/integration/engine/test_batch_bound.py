@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.workload import WorkloadFacts
 
 from .conftest import Inspect, in_module

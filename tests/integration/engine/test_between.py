@@ -6,8 +6,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import BetweenEpochsRequest, trial_request
+from autotune.engine.tasks import BetweenEpochsRequest, InspectionRequest, trial_request
 from autotune.workload import Returned, Workload, WorkloadFacts
 
 from .conftest import MACHINE, in_module, in_script

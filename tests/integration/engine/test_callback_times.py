@@ -8,8 +8,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks import InspectionRequest, trial_request
 from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.shared_values import Window
 from autotune.workload import Workload

@@ -6,7 +6,7 @@ import pytest
 
 from autotune.engine import lock
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.strategies import Role
 from tests.engines.contract import Behaviour, ProcessContract
 from tests.trials import request_of

@@ -9,8 +9,7 @@ from PIL import Image
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks import InspectionRequest, trial_request
 from autotune.reason import Outcome
 from autotune.reason.sentences import reason_text
 from autotune.workload import BatchSource, Factory, OwnBatch, Workload, WorkloadFacts, own_batch

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import FirstStepRequest, FirstSteps, InspectionRequest
+from autotune.engine.tasks import FirstStepRequest, FirstSteps, InspectionRequest
 from autotune.errors import ScriptFailed
 
 from .conftest import in_script

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from autotune.engine import lock as module
-from autotune.engine.folder import Scratch, flocked
 from autotune.engine.load import MemoryGauge, read_counters
-from autotune.engine.lock import NAME, Holder, Wait, exclusive
+from autotune.engine.local import Scratch
+from autotune.engine.lock import NAME, Holder, Wait, exclusive, flocked
 from autotune.errors import Interrupted
 
 HOLD = """
@@ -138,7 +138,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_the_killed_have_left_is_removed(temporary: Path) -> None:
     """By the next one; the folder of one that lives is left alone, and goes with its owner."""
-    killed = "import os, autotune.engine.folder as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
+    killed = "import os, autotune.engine.events as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
     environment = {**os.environ, "TMPDIR": str(temporary)}
     subprocess.run([sys.executable, "-c", killed], env=environment, check=False)
     [left] = temporary.iterdir()

@@ -8,7 +8,7 @@ import cloudpickle
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.errors import DatasetTooSmall, FactoryFailed, FactoryNotFound, WorkloadError
 from autotune.shared_values import Change
 from autotune.workload import Factory, Workload, WorkloadFacts

@@ -8,7 +8,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.train import LearningRequest, trial_request
+from autotune.engine.tasks import LearningRequest, trial_request
 from autotune.learning import Learning, Unpredictable
 from autotune.workload import WorkloadFacts
 

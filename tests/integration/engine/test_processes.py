@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autotune.engine import helper
+from autotune.engine import fork_client
 from autotune.engine.base import Limits
 from autotune.engine.fork_client import ForkClient
 from autotune.engine.local import LocalEngine
@@ -126,7 +126,7 @@ channel.recv()
 
 
 def test_a_child_that_is_gone_at_once_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(helper, "_PROGRAM", SERVER)
+    monkeypatch.setattr(fork_client, "_PROGRAM", SERVER)
     client = ForkClient({})
     try:
         assert client.fork({}) == 7

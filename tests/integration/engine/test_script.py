@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
+from autotune.engine.tasks import InspectionRequest
 from autotune.errors import ScriptFailed
 from autotune.workload import FitCall, FitData, FitFacts, script_from_text, script_workload
 

@@ -9,9 +9,9 @@ import pytest
 
 from autotune.config import Configuration, ShardPolicy
 from autotune.engine.base import Limits, Stop
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import TrialFolder
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.program import render
 from autotune.reason import Killed, Outcome
 from autotune.shared_values import Window

@@ -12,8 +12,7 @@ import pytest
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop
 from autotune.engine.local import LocalEngine
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import trial_request
+from autotune.engine.tasks import InspectionRequest, trial_request
 from autotune.program.patch import Patch, patch_for, program_of
 from autotune.reason import Outcome, PlainReason, ReasonKind
 from autotune.reason.sentences import reason_text

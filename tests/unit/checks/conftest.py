@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from autotune.engine.tasks.observe import Copy, Numbers, RankObservation, Variable
+from autotune.engine.tasks import Copy, Numbers, RankObservation, Variable
 
 EPSILON = 2.0**-23
 

@@ -7,7 +7,7 @@ import pytest
 from autotune.checks.certificate import Certificate, Finding
 from autotune.checks.certify import Candidate, certify, family
 from autotune.config import Configuration
-from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks import Observation, ObservationRequest
 from autotune.reason import Raised
 from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
 from tools.docs.samples import WORKLOAD

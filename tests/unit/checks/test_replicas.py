@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 
 from autotune.checks import replicas
 from autotune.checks.certificate import Finding
-from autotune.engine.tasks.observe import Numbers, RankObservation, Reader, Whole
+from autotune.engine.tasks import Numbers, RankObservation, Reader, Whole
 
 from .conftest import rank, variable
 

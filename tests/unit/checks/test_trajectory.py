@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from autotune.checks.certificate import Check, Finding
 from autotune.checks.trajectory import check_trajectory
 from autotune.config import Configuration
-from autotune.engine.tasks.observe import Numbers, RankObservation
+from autotune.engine.tasks import Numbers, RankObservation
 
 from .conftest import rank
 

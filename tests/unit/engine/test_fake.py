@@ -1,9 +1,7 @@
 """The fake engine keeps the contract of all engines, without any process."""
 
 import math
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import cast
 
 from autotune.config import Configuration
@@ -32,11 +30,8 @@ class TestCountingEngine(WrapperContract):
 
 
 def test_every_task_is_in_the_contract() -> None:
-    """A file in `tasks` whose task no engine is tried with would be found by users."""
-    modules = [
-        import_module(each.name) for each in iter_modules(tasks.__path__, f"{tasks.__name__}.")
-    ]
-    found = [each for module in modules for each in vars(module).values() if isinstance(each, type)]
+    """A task that no engine is tried with would be found by users."""
+    found = [each for each in vars(tasks).values() if isinstance(each, type)]
     kinds = {each.__name__ for each in found if issubclass(each, Task) and hasattr(each, "code")}
     assert kinds == set(KINDS)
 

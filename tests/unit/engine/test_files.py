@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.events import EventReader, EventWriter, describe, last_lines
-from autotune.engine.folder import TrialFolder
+from autotune.engine.events import EventReader, EventWriter, TrialFolder, describe, last_lines
 from autotune.engine.local import environments_of
 from autotune.strategies import Role
 

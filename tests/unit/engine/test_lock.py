@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from autotune.engine import lock as module
-from autotune.engine.folder import flocked
-from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive
+from autotune.engine.lock import NAME, Claim, Holder, Wait, exclusive, flocked
 from autotune.errors import EngineError, UsageError
 
 

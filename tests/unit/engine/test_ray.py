@@ -9,20 +9,15 @@ from typing import Any
 
 import pytest
 
-from autotune.engine import events, ray, ray_hosts as hosts, user_code as code
-from autotune.engine.bridge import Gone, Node
-from autotune.engine.folder import TrialFolder
-from autotune.engine.group import MemoryUse, Report
+from autotune.engine import events, ray, ray_agent, ray_hosts as hosts
+from autotune.engine.events import TrialFolder
 from autotune.engine.load import Load
 from autotune.engine.lock import Holder, Wait
 from autotune.engine.ray import RayEngine
-from autotune.engine.ray_agent import Agent, News, Order
-from autotune.engine.ray_hosts import RemoteGroup, RemoteHost
-from autotune.engine.reasons import WorkersLost
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import TrialRequest
-from autotune.engine.trial_run import TrialRun
-from autotune.engine.user_code import Code, code_of, install
+from autotune.engine.ray_agent import Agent, Code, News, Order, code_of, install
+from autotune.engine.ray_hosts import Gone, Node, RemoteGroup, RemoteHost
+from autotune.engine.tasks import InspectionRequest, TrialRequest
+from autotune.engine.trial_run import MemoryUse, Report, TrialRun, WorkersLost
 from autotune.errors import EngineError, FactoryFailed, UsageError
 from autotune.machine import held_ports
 from autotune.reason import Exited, HostLost, Outcome, PlainReason, Reason, ReasonKind, TooFewHosts
@@ -342,7 +337,7 @@ def test_code_beyond_the_limit_is_refused_where_it_is_needed(
     module: Code, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host with the folder uses it; on another one the error says how much may be copied."""
-    monkeypatch.setattr(code, "MOST_FILES", 0)
+    monkeypatch.setattr(ray_agent, "MOST_FILES", 0)
     factory = Factory(name="f", module="mine", root=".")
     large = code_of(Workload(model=factory, dataset=factory))
     assert install(large, tmp_path / "scratch") == tmp_path / "home"

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from autotune.engine import reasons
+from autotune.engine.trial_run import exit_of, explain, is_consequence, is_memory
 from autotune.reason import KernelKilled, Killed, KnownError, Raised
 from autotune.reason.sentences import death, reason_text
 
@@ -28,7 +28,7 @@ def error(kind: str, message: str, where: str = "") -> dict[str, str]:
 )
 def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) -> None:
     """What TensorFlow is known to say is said in plain words, whatever the kind of its error."""
-    reason = reasons.explain(error("InvalidArgumentError", message))
+    reason = explain(error("InvalidArgumentError", message))
     assert isinstance(reason, KnownError)
     sentence = reason_text(reason)
     assert words in sentence
@@ -47,7 +47,7 @@ def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) 
     ],
 )
 def test_other_errors_are_quoted(message: str, gist: str) -> None:
-    reason = reasons.explain(error("TypeError", message, "a.py line 3"))
+    reason = explain(error("TypeError", message, "a.py line 3"))
     assert reason == Raised(error="TypeError", message=gist, where="a.py line 3")
     assert reason_text(reason) == f"TypeError: {gist} (a.py line 3)"
 
@@ -64,8 +64,8 @@ def test_other_errors_are_quoted(message: str, gist: str) -> None:
     ],
 )
 def test_want_of_memory_is_seen(kind: str, message: str) -> None:
-    assert reasons.is_memory(error(kind, message))
-    assert not reasons.is_memory(error("ValueError", "MemoryErrors are bad"))
+    assert is_memory(error(kind, message))
+    assert not is_memory(error("ValueError", "MemoryErrors are bad"))
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_want_of_memory_is_seen(kind: str, message: str) -> None:
 )
 def test_a_full_disk_is_no_want_of_memory(message: str) -> None:
     """TensorFlow raises the same error for both."""
-    assert not reasons.is_memory(error("ResourceExhaustedError", message))
-    assert message in reason_text(reasons.explain(error("ResourceExhaustedError", message)))
+    assert not is_memory(error("ResourceExhaustedError", message))
+    assert message in reason_text(explain(error("ResourceExhaustedError", message)))
 
 
 @pytest.mark.parametrize(
@@ -88,8 +88,8 @@ def test_a_full_disk_is_no_want_of_memory(message: str) -> None:
 )
 def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
     """What a worker says when another has gone is no cause."""
-    assert reasons.is_consequence(error(kind, message))
-    assert not reasons.is_consequence(error("ValueError", "the labels are upside down"))
+    assert is_consequence(error(kind, message))
+    assert not is_consequence(error("ValueError", "the labels are upside down"))
 
 
 @pytest.mark.parametrize(
@@ -106,10 +106,10 @@ def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
     ],
 )
 def test_wait_statuses_in_words(status: int, words: str) -> None:
-    assert death(reasons.exit_of(status)) == words
+    assert death(exit_of(status)) == words
 
 
 def test_a_kill_for_memory_is_the_kernels() -> None:
     """SIGKILL is, where the kernel has freed memory meanwhile; no other signal."""
-    assert reasons.exit_of(9, for_memory=True) == KernelKilled()
-    assert reasons.exit_of(6, for_memory=True) == Killed(signal=6)
+    assert exit_of(9, for_memory=True) == KernelKilled()
+    assert exit_of(6, for_memory=True) == Killed(signal=6)

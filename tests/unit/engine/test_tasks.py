@@ -6,8 +6,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult
-from autotune.engine.tasks.inspect import InspectionRequest
-from autotune.engine.tasks.train import LearningRequest
+from autotune.engine.tasks import InspectionRequest, LearningRequest
 from autotune.errors import FactoryFailed
 from autotune.learning import Unpredictable
 from autotune.reason import Exited, Outcome, Overdue, Phase, Raised

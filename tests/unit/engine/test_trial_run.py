@@ -6,14 +6,17 @@ import pytest
 
 from autotune.engine import events
 from autotune.engine.base import Limits, RunResult, Stop
-from autotune.engine.group import Exit, MemoryUse, Report, WorkerGroup
-from autotune.engine.reasons import WorkersLost
 from autotune.engine.trial_run import (
     GRACE,
     Ending,
+    Exit,
+    MemoryUse,
+    Report,
     TrialRun,
     Trouble,
     Watchdog,
+    WorkerGroup,
+    WorkersLost,
     WorkerSteps,
     root_cause,
 )

@@ -9,7 +9,7 @@ from optuna.storages import BaseStorage, InMemoryStorage
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.options import SearchOptions
 from autotune.reason import Message, Outcome
 from autotune.result import Result

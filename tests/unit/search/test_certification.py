@@ -7,7 +7,7 @@ import pytest
 from autotune import Outcome, Verdict
 from autotune.checks.certify import family
 from autotune.config import Configuration
-from autotune.engine.tasks.observe import Observation, ObservationRequest
+from autotune.engine.tasks import Observation, ObservationRequest
 from autotune.reason import Message
 from autotune.result import Result
 from tests.engines.fake import FakeEngine, Fault, Faults, fake_learning

@@ -13,7 +13,7 @@ import pytest
 
 from autotune.disk import put_each
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.errors import OutputError
 from autotune.program import render
 from autotune.result import Result

@@ -9,7 +9,7 @@ import pytest
 from autotune import Outcome, Verdict
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.errors import Interrupted, NothingMeasured
 from autotune.reason import Cause, KnownError, Message
 from autotune.reason.sentences import reason_text

@@ -5,8 +5,7 @@ import pytest
 from autotune import Outcome, Verdict
 from autotune.answer import Because
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.observe import Observation, ObservationRequest
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import Observation, ObservationRequest, TrialRequest
 from autotune.events import Notice
 from autotune.reason import HostLost, TooFewHosts
 from autotune.space import Space

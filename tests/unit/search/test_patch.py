@@ -6,7 +6,7 @@ import pytest
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Stop, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.reason import Message, Outcome
 from autotune.result import Result
 from autotune.result.files import programs

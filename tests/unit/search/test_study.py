@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from autotune.config import Configuration
 from autotune.engine.base import RunResult, Watch
-from autotune.engine.tasks.train import TrialRequest
+from autotune.engine.tasks import TrialRequest
 from autotune.errors import OutputError, StudyMismatch, UsageError
 from autotune.events import Notice
 from autotune.reason import Message, Outcome

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from autotune.config import Configuration
-from autotune.engine.tasks.train import Fill
+from autotune.engine.tasks import Fill
 from autotune.search.setup import Subject
 from autotune.search.trials import epoch_of, fill_of
 from autotune.workload import InputPass

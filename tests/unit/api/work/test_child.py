@@ -14,7 +14,7 @@ from autotune.api.work.child import Reporting
 from autotune.api.work.messages import Message, SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine
-from autotune.engine.tasks.train import trial_in
+from autotune.engine.tasks import trial_in
 from autotune.errors import EngineError
 from autotune.events import Notice
 from autotune.reason import Outcome

@@ -1,16 +1,21 @@
-"""What each host offers, and what the factories, or a script up to its `fit`, give."""
+"""The tasks that engines do: a training, what is made of one, and what each host is asked for.
+
+What processes do for a task stands in `autotune.engine.child`.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from statistics import fmean
+from typing import Any, Literal, TypeVar
 
 from autotune.base import Scalar, Value
-from autotune.engine.base import Engine, HostTask, Limits, RunResult
-from autotune.engine.events import SAID, Step
-from autotune.engine.reasons import explain
+from autotune.config import Configuration
+from autotune.engine.base import A, Engine, HostTask, Limits, RunResult, Task
+from autotune.engine.events import SAID, Step, TrialFolder
+from autotune.engine.trial_run import explain
 from autotune.errors import (
     AutotuneError,
     CodeError,
@@ -22,8 +27,9 @@ from autotune.errors import (
     ScriptFailed,
     WorkloadError,
 )
+from autotune.learning import Learning, Unpredictable
 from autotune.machine import Machine, this_host
-from autotune.program import script_reader
+from autotune.program import render, script_reader
 from autotune.reason import (
     Exited,
     KernelKilled,
@@ -34,10 +40,163 @@ from autotune.reason import (
     Phase,
     PlainReason,
     Raised,
+    Reason,
     ReasonKind,
 )
 from autotune.reason.sentences import death, reason_text
+from autotune.strategies import Role, strategy
 from autotune.workload import Factory, Script, Workload, WorkloadFacts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fill:
+    """Caches to be filled before a training begins, by reading its input alone."""
+
+    examples: int
+    """That each process reads: all of an epoch, or as many as its caches are to hold instead."""
+    whole: bool = True
+    """Whether these are all. Fewer take less time, and later epochs are as fast."""
+    seconds: float = 10.0
+    """After which the caches are made to hold what was read by then."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRequest(Task[RunResult]):
+    """One run to be made: a program, its processes, and the folder that holds their traces."""
+
+    code = "autotune.engine.child.train:train"
+
+    configuration: Configuration
+    script: str
+    """Text of the training program; it is run unchanged."""
+    workload: Workload = field()
+    roles: tuple[Role, ...]
+    folder: Path
+    """On the caller's host, for logs and traces; it does not exist yet and belongs to the engine
+    until the run is over. An engine whose processes run elsewhere copies there what belongs
+    there."""
+    seed: int = 0
+    held: bool = False
+    """Whether the program gives every step the same batch, from memory."""
+    exchanges: bool = True
+    """Whether replicas exchange their gradients. Without, each trains by itself: no training that
+    anybody wants, but one that shows what the exchange adds to a step."""
+    own_calls: bool = False
+    """Whether the program says by itself how many steps a call has."""
+    fill: Fill | None = None
+    """What is read before the training; None where nothing is cached."""
+    limits: Limits = field(default_factory=Limits)
+
+    def payload(self) -> dict[str, Any]:
+        return {
+            "seed": self.seed,
+            "by_value": [name for name, each in self.workload.factories.items() if each.pickled],
+            "fill": self.fill and asdict(self.fill),
+            "exchanges": self.exchanges,
+            "batch": self.configuration.global_batch,
+            "steps_per_call": None if self.own_calls else self.configuration.steps_per_execution,
+        }
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        folder.script.write_text(self.script, encoding="utf-8")
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> RunResult:
+        del answers
+        return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialTask(Task[A]):
+    """A task for the processes of a training, which do something else than being timed."""
+
+    trial: TrialRequest
+
+    def prepare(self, folder: TrialFolder) -> None:
+        self.trial.prepare(folder)
+        super().prepare(folder)
+
+    def payload(self) -> Mapping[str, Any]:
+        """Return what the training reads, and the fields of the task."""
+        own = [each.name for each in fields(self) if each.name != "trial"]
+        return {**self.trial.payload(), **{name: getattr(self, name) for name in own}}
+
+
+def trial_in(task: Task[Any]) -> TrialRequest | None:
+    """Return the training that a task is made of; None where it trains nothing that counts."""
+    if isinstance(task, TrialTask):
+        return task.trial
+    return task if isinstance(task, TrialRequest) else None
+
+
+def trial_request(
+    configuration: Configuration,
+    workload: Workload,
+    facts: WorkloadFacts,
+    machine: Machine,
+    folder: Path,
+    *,
+    held: bool = False,
+    **more: Any,
+) -> TrialRequest:
+    """Return the request for a run of a configuration's own program."""
+    return TrialRequest(
+        configuration=configuration,
+        script=render(configuration, workload, facts, machine, held=held).train,
+        workload=workload,
+        roles=strategy(configuration.strategy).roles(configuration, machine),
+        folder=folder,
+        held=held,
+        **more,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearningRequest(TrialTask[Learning]):
+    """A training of one device, with one step for each call, at the user's own batch.
+
+    What was found when the trial's whole limit ends it counts.
+    """
+
+    code = "autotune.engine.child.learn:learn"
+
+    seconds: float = 10.0
+    """For training and taking gradients together, once training has begun."""
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Learning:
+        over = isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE
+        if answers and (result.outcome is Outcome.MEASURED or over):
+            return Learning.model_validate(answers[0])
+        return self._refused(Unpredictable.NO_TIME if over else Unpredictable.FAILED)
+
+    def not_offered(self) -> Learning:
+        return self._refused(Unpredictable.NOT_OFFERED)
+
+    def _refused(self, why: Unpredictable) -> Learning:
+        return Learning(batch=self.trial.configuration.global_batch, refused=why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BetweenEpochsRequest(TrialTask[float | None]):
+    """The program with its validation and checkpoints, in epochs of a few steps.
+
+    The answer is the seconds of these after an epoch. Workers wait for each other, so the slowest
+    one counts.
+    """
+
+    code = "autotune.engine.child.train:between_epochs"
+
+    def payload(self) -> Mapping[str, Any]:
+        return {**super().payload(), "validates": True}
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> float | None:
+        if result.outcome is not Outcome.MEASURED or not answers:
+            return None
+        return max(fmean(each["seconds"] or [0.0]) for each in answers)
+
+    def not_offered(self) -> None:
+        return None
+
 
 E = TypeVar("E", bound=Exception)
 
@@ -320,3 +479,122 @@ class DevicesRequest(HostTask[Machine]):
             for host, machine in answers.items()
         ]
         return answers[first].model_copy(update={"hosts": tuple(hosts)})
+
+
+Kind = Literal["trainable", "state", "optimizer", "random"]
+"""What a variable is for: weights that are learned, other weights, the optimizer's own variables,
+and the state of a generator of random numbers."""
+Numbers = tuple[float, ...]
+
+
+class Reader(Value):
+    """The input of one replica."""
+
+    sizes: Numbers
+    """Examples in each batch, in order."""
+    elements: tuple[str, ...]
+    """Structure, types and shapes of the batches, each different one once."""
+    examples: Mapping[str, int] | None
+    """How often each example was read, by a fingerprint; None where examples are not tensors."""
+
+
+class Variable(Value):
+    """A variable of the model or the optimizer."""
+
+    name: str
+    kind: Kind
+    epsilon: float
+    """Relative size of a rounding in its type; 0 for whole numbers."""
+    copies: int
+    """Of it in this process."""
+    mirrored: bool
+    """Whether the strategy knows it as one variable with a copy for each replica."""
+    apart: bool
+    """Whether its copies differ on purpose until it is read."""
+
+
+class Copy(Value):
+    """All variables of one replica, as sketches that keep distances (see `sketch`)."""
+
+    start: tuple[Numbers, ...]
+    """Before the first step, in the order of the variables; optimizers may have none yet."""
+    end: tuple[Numbers, ...]
+    """After the last step."""
+
+
+class RankObservation(Value):
+    """Observations in one process, or in one run of a reference."""
+
+    readers: tuple[Reader, ...] = ()
+    """One for each replica of the process."""
+    variables: tuple[Variable, ...]
+    copies: tuple[Copy, ...]
+    """One for each replica of the process."""
+    losses: Numbers
+    """The loss that each call logged, over all replicas."""
+    silenced: tuple[str, ...] = ()
+    """Kinds of layers that computed as in inference, so that runs can be compared."""
+
+
+class Whole(Value):
+    """All examples of the dataset."""
+
+    examples: Mapping[str, int]
+    complete: bool
+    """Whether the time sufficed for all of them."""
+
+
+class Observation(Value):
+    """The end of a run, and the observations in it."""
+
+    failure: Reason | None = None
+    """Why it did not come to its end."""
+    ranks: tuple[RankObservation, ...] = ()
+    """One for each process; of a reference, one for each of its runs."""
+    whole: Whole | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRequest(TrialTask[Observation]):
+    """A program to be run for a few steps, with an observer attached to each of its processes.
+
+    The observer reads some steps of each replica's input, then has the program train on the first
+    of them again and again. A reference trains one device on the same batches.
+    """
+
+    code = "autotune.engine.child.observe:observe"
+
+    calls: int
+    """Calls of the training step."""
+    reads: int = 0
+    """Steps of input that are read and counted."""
+    kept: int = 0
+    """Of these, how many the training uses."""
+    reference_to: Path | None = None
+    """The folder of the run whose batches and first weights this one takes; None for that run."""
+    processes: int = 1
+    """Processes of that run."""
+    counting_seconds: float = 0.0
+    """Longest time for counting the whole dataset, in a reference; 0 leaves it out."""
+    batched: bool = False
+    """Whether the dataset factory batches by itself."""
+
+    def payload(self) -> Mapping[str, Any]:
+        return {**super().payload(), "reference_to": self.reference_to is not None}
+
+    def prepare(self, folder: TrialFolder) -> None:
+        super().prepare(folder)
+        if self.reference_to is not None:
+            folder.reference.symlink_to(self.reference_to.absolute())
+
+    def answer(self, result: RunResult, answers: Sequence[Any] = ()) -> Observation:
+        if result.outcome is not Outcome.MEASURED:
+            return Observation(failure=result.reason, seconds=result.wall_seconds)
+        return Observation.model_validate(
+            {
+                "ranks": [each for answer in answers for each in answer["ranks"]],
+                "whole": answers[0].get("whole"),
+                "seconds": result.wall_seconds,
+            }
+        )

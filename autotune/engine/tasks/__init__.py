@@ -1,1 +1,0 @@
-"""What an engine can be asked to do: a request, and the answer that is made of it."""
