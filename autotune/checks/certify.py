@@ -72,7 +72,14 @@ def certify(engine: Engine, candidate: Candidate, folder: Path) -> Certificate:
     if chosen.asynchronous:
         unseen = undecided(RUN, see(CheckKind.ASYNCHRONOUS, title=chosen.title))
         return Certificate(checks=(unseen,))
-    run = _candidate_run(candidate, folder / "candidate")
+    calls, reads = _calls(candidate), _reads(candidate)
+    steps = calls * candidate.configuration.steps_per_execution
+    run = ObservationRequest(
+        trial=_trial(candidate, candidate.configuration, folder / "candidate"),
+        calls=calls,
+        reads=reads,
+        kept=min(reads, _within_bytes(candidate), steps, STEPS),
+    )
     seen = engine.execute(run)
     if seen.failure is not None:
         check = failed(RUN, Seen(kind=CheckKind.RUN_FAILED, reason=seen.failure))
@@ -109,17 +116,6 @@ def _training(candidate: Candidate, seen: Observation, alone: Observation) -> It
         yield found(NAME, Seen(kind=CheckKind.REFERENCE_FAILED, reason=why))
     else:
         yield check_trajectory(seen.ranks[0], alone.ranks, candidate.configuration, steps)
-
-
-def _candidate_run(candidate: Candidate, folder: Path) -> ObservationRequest:
-    calls, reads = _calls(candidate), _reads(candidate)
-    steps = calls * candidate.configuration.steps_per_execution
-    return ObservationRequest(
-        trial=_trial(candidate, candidate.configuration, folder),
-        calls=calls,
-        reads=reads,
-        kept=min(reads, _within_bytes(candidate), steps, STEPS),
-    )
 
 
 def _reference_run(

@@ -75,7 +75,12 @@ def check_trajectory(
     if unlike := _unlike(rank, references):
         return undecided(NAME, see(unlike))
     parts = [*_deviations(rank, references, configuration, steps)]
-    whole = _sum([part for part in parts if part.kind == "trainable"])
+    learned = [part for part in parts if part.kind == "trainable"]
+    sums = {
+        name: math.hypot(*(getattr(each, name) for each in learned))
+        for name in ("delta", "spread", "rounding", "moved")
+    }
+    whole = Deviation(name="the model", kind="trainable", **sums)
     if not all(math.isfinite(part.delta + part.spread) for part in parts):
         return undecided(NAME, see(CheckKind.NOT_FINITE, steps=steps))
     wrong = [each for each in (whole, *parts) if each.plain_mistake]
@@ -120,12 +125,6 @@ def _deviations(
             rounding=steps * variable.epsilon * size + max(coarse, variable.epsilon) * sums * moved,
             moved=moved,
         )
-
-
-def _sum(parts: Sequence[Deviation]) -> Deviation:
-    names = ("delta", "spread", "rounding", "moved")
-    whole = {name: math.hypot(*(getattr(each, name) for each in parts)) for name in names}
-    return Deviation(name="the model", kind="trainable", **whole)
 
 
 def _unlike(rank: RankObservation, references: Sequence[RankObservation]) -> CheckKind | None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -115,32 +116,31 @@ def _check_code(
     edit: Literal["fix", "diff"] | None,
     exit_zero: bool,
 ) -> None:
+    from autotune.doctor.check import check_paths
+    from autotune.doctor.rules import choose
     from autotune.doctor.source import difference
 
-    report = _check(paths, settings)
-    edits = _edits_of(report) if edit else {}
+    chosen = choose(settings.select, settings.ignore)
+    check = partial(check_paths, paths, chosen, settings.target_version, settings.exclude)
+    report = check()
+    edits: defaultdict[Path, list[Edit]] = defaultdict(list)
+    for each in report.findings if edit else ():
+        if each.edit is not None:
+            edits[Path(each.place.file)].append(each.edit)
     if edit == "fix" and edits:
         _edit(edits)
-        report = _check(paths, settings)
+        report = check()
     if edit == "diff":
         for path, of_file in edits.items():
             write_out(difference(path, of_file))
     elif report.complete or report.findings or output_format != "text":
         _show(report, output_format)
-    for each in report.troubles:
-        log(f"{each.level.capitalize()}: {each.text}")
+    for trouble in report.troubles:
+        log(f"{trouble.level.capitalize()}: {trouble.text}")
     if not report.complete:
         raise typer.Exit(CodeError.exit_code)
     if (edits if edit == "diff" else report.findings) and not exit_zero:
         raise typer.Exit(FOUND)
-
-
-def _check(paths: Sequence[Path], settings: Settings) -> Report:
-    from autotune.doctor.check import check_paths
-    from autotune.doctor.rules import choose
-
-    chosen = choose(settings.select, settings.ignore)
-    return check_paths(paths, chosen, settings.target_version, settings.exclude)
 
 
 def _show(report: Report, output_format: Format) -> None:
@@ -155,15 +155,7 @@ def _show(report: Report, output_format: Format) -> None:
         write_out(shown.report_text(report).plain)
 
 
-def _edits_of(report: Report) -> dict[Path, list[Edit]]:
-    edits: dict[Path, list[Edit]] = {}
-    for each in report.findings:
-        if each.edit is not None:
-            edits.setdefault(Path(each.place.file), []).append(each.edit)
-    return edits
-
-
-def _edit(edits: dict[Path, list[Edit]]) -> None:
+def _edit(edits: Mapping[Path, list[Edit]]) -> None:
     from autotune.doctor.source import edit_file
 
     for path, of_file in edits.items():

@@ -15,13 +15,10 @@ from autotune.errors import EngineError, UsageError
 from autotune.text import plural
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from autotune.engine.base import Engine
     from autotune.engine.ray import RayEngine
     from autotune.engine.ray_agent import Link
     from autotune.machine import Machine
-    from autotune.space import Space
     from autotune.workload import Workload
 
 SPACE_KINDS = {
@@ -78,7 +75,9 @@ def machine(
         ]
         shown = found.model_dump(mode="json") | ({"links": pairs} if links else {})
         return write_out(to_json.dumps(shown, indent=2) + "\n")
-    show(machine_table(found))
+    from autotune.result.terminal import named
+
+    show(named(_rows(found)))
     if links:
         lines = (
             (a, b, f"{1000 * link.latency:.3g}", f"{link.bandwidth * 8 / 1e6:,.0f}")
@@ -134,31 +133,17 @@ def spaces(
     from autotune.space import AUTO, load_space, ready_made, space_file, space_for
 
     if name is None:
-        return show(space_list(ready_made()))
+        lines = (
+            (name, each.description, SPACE_KINDS.get(each.chosen_for or "", ""))
+            for name, each in ready_made().items()
+        )
+        return show(table(("space", "for", "auto uses it on"), lines))
     if name == AUTO:
         log("Inspecting the machine")
         with new_engine() as engine:
             name = space_for(engine.machine()).name
     load_space(name)  # So that a mistake in a file is told.
     return write_out(space_file(name))
-
-
-def space_list(spaces: Mapping[str, Space]) -> RenderableType:
-    from rich.text import Text
-
-    from autotune.result.terminal import columns
-
-    table = columns("space", "for", "auto uses it on")
-    for name, space in spaces.items():
-        kind = SPACE_KINDS.get(space.chosen_for or "", "")
-        table.add_row(name, space.description, Text(kind, style="dim"))
-    return table
-
-
-def machine_table(machine: Machine) -> RenderableType:
-    from autotune.result.terminal import named
-
-    return named(_rows(machine))
 
 
 def _rows(machine: Machine) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -109,12 +109,14 @@ def _throughput(rows: Sequence[Row]) -> dict[str, Any]:
     """Return the table of every configuration against the user's own settings."""
     first = {*sorted(range(len(rows)), key=lambda i: not rows[i].compared)[:MOST_BARS]}
     drawn = [each for i, each in enumerate(rows) if i in first]
+    ratios = [each.entry.ratio for each in drawn]
     return {
         "sentence": f"{plural(len(rows), 'configuration')} measured. Coloured bars are distributed,"
         " lines are 95% intervals, and the dashed line is your own settings.",
         "rows": drawn,
         "rest": [each for i, each in enumerate(rows) if i not in first],
-        "longest": _longest(each.entry.ratio for each in drawn),
+        # One endless interval does not shorten the bars of the others.
+        "longest": max((min(r.high, r.value * BEYOND) for r in ratios), default=1.0),
     }
 
 
@@ -162,11 +164,6 @@ def _steps(diagnosis: Diagnosis | None) -> dict[str, Any] | None:
     }
 
 
-def _longest(intervals: Iterable[Interval]) -> float:
-    """Return what the longest bar stands for; one endless interval does not shorten the others."""
-    return max((min(each.high, each.value * BEYOND) for each in intervals), default=1.0)
-
-
 def percent_of(value: float, longest: float) -> str:
     """Return the length of a bar from zero, at most that of the longest one."""
     return f"{100 * min(max(value / longest, 0.0), 1.0):.2f}%"
@@ -212,12 +209,12 @@ def _workload(workload: Workload) -> str:
 @cache
 def policy() -> str:
     """Return a policy under which the page can load nothing and run only its own script."""
-    own = f"style-src '{_digest(STYLE)}'; script-src '{_digest(SCRIPT)}'"
+    style, script = (
+        base64.b64encode(hashlib.sha256(part(name).encode()).digest()).decode()
+        for name in (STYLE, SCRIPT)
+    )
+    own = f"style-src 'sha256-{style}'; script-src 'sha256-{script}'"
     return f"default-src 'none'; {own}; base-uri 'none'; form-action 'none'"
-
-
-def _digest(name: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(part(name).encode()).digest()).decode()}"
 
 
 @cache
@@ -249,13 +246,13 @@ def part(name: str) -> Markup:
 
 def coded(text: str) -> Markup:
     """Return a sentence as HTML: as code what stands in backticks, and options of the command."""
+
+    def as_code(found: re.Match[str]) -> str:
+        kind = ' class="option"' if found["option"] else ""
+        return f"<code{kind}>{found['option'] or found['code']}</code>"
+
     # What is escaped already keeps its backticks, and nothing else is let through.
-    return Markup(_CODE.sub(_as_code, str(escape(text))))  # noqa: S704 - escaped
-
-
-def _as_code(found: re.Match[str]) -> str:
-    kind = ' class="option"' if found["option"] else ""
-    return f"<code{kind}>{found['option'] or found['code']}</code>"
+    return Markup(_CODE.sub(as_code, str(escape(text))))  # noqa: S704 - escaped
 
 
 # A page that is fetched again at every event shows the same program each time.

@@ -74,7 +74,12 @@ class Result(ResultData):
         """
         folder = Path(path).parent if Path(path).name == RESULT else Path(path)
         kept = parsed(folder / RESULT, json.loads, WRITTEN)
-        trials = parsed(folder / TRIALS, _lines, WRITTEN)
+        # Not `splitlines`: what a trial printed may hold other characters that end a line.
+        trials = parsed(
+            folder / TRIALS,
+            lambda text: [*map(json.loads, filter(None, text.split("\n")))],
+            WRITTEN,
+        )
         fields = kept if isinstance(kept, dict) else {}
         try:
             # An earlier version may have kept more.
@@ -141,8 +146,3 @@ class Result(ResultData):
         from autotune.result.html import cell  # noqa: PLC0415 - as above
 
         return cell(self)
-
-
-def _lines(text: str) -> list[Any]:
-    # Not `splitlines`: what a trial printed may hold other characters that end a line.
-    return [json.loads(line) for line in text.split("\n") if line]

@@ -1,23 +1,17 @@
 """The other commands, and what all of them share."""
 
-import json
 import sys
 from inspect import signature
 from pathlib import Path
 
 import pytest
-import yaml
 from rich.console import Console
 
 from autotune.cli import app
 from autotune.result.terminal import terminal_report
-from autotune.space import ready_made
 from autotune.versions import VERSION
-from tests.engines.fake import FAKE_MACHINE
 
 from .conftest import run, tune
-
-ROOT = Path(__file__).parents[3]
 
 
 def test_the_version() -> None:
@@ -77,24 +71,6 @@ def test_script_gives_the_program_that_was_saved(folder: Path) -> None:
     assert (folder / "again.py").read_bytes() == program
     done = run("script", saved, "--out", "nowhere/again.py")
     assert (done.exit_code, "nowhere" in done.stderr) == (2, True)
-
-
-def test_spaces_are_listed_and_one_is_shown_as_a_file() -> None:
-    """As it stands; only `auto` needs the machine. A wrong name gets the right ones."""
-    assert all(name in run("spaces").stdout for name in ready_made())
-    done = run("spaces", "quick")
-    assert done.stdout == (ROOT / "search_spaces/quick.yaml").read_text("utf-8")
-    assert "Inspecting the machine" not in done.stderr
-    done = run("spaces", "auto")
-    assert yaml.safe_load(done.stdout)["name"] == "cpu"
-    assert "Inspecting the machine" in done.stderr
-    done = run("spaces", "nosuch")
-    assert (done.exit_code, "multi_worker" in done.stderr) == (2, True)
-
-
-def test_machine_as_a_table_and_as_json() -> None:
-    assert "8 GiB" in run("machine").stdout
-    assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")
 
 
 @pytest.mark.parametrize(

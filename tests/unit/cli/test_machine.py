@@ -4,14 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
-from autotune.cli.machine import machine_table, space_list
 from autotune.engine.ray_agent import Link
 from autotune.space import ready_made
-from tests.drawing import draw
 from tests.engines.fake import FAKE_MACHINE, FakeEngine, fake_machine
 
 from .conftest import run, speed
+
+ROOT = Path(__file__).parents[3]
 
 
 class FakeCluster(FakeEngine):
@@ -72,13 +73,24 @@ def test_a_single_machine_is_no_cluster() -> None:
     assert "--engine ray://" in done.stderr
 
 
-def test_the_list_names_every_space() -> None:
-    text = " ".join(draw(space_list(ready_made()), 160).split())
-    for name, space in ready_made().items():
-        assert f"{name} {space.description}" in text
-
-
-def test_the_machine_is_shown_with_the_space_that_fits() -> None:
-    text = " ".join(draw(machine_table(FAKE_MACHINE)).split())
+def test_a_machine_is_a_table_or_json() -> None:
+    """With the space that fits it."""
+    text = " ".join(run("machine").stdout.split())
     assert "CPU 2 cores of fake memory 8 GiB GPUs none visible to TensorFlow" in text
     assert "space auto cpu" in text
+    assert json.loads(run("machine", "--json").stdout) == FAKE_MACHINE.model_dump(mode="json")
+
+
+def test_spaces_are_listed_and_one_is_shown_as_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it stands; only `auto` needs the machine. A wrong name gets the right ones."""
+    monkeypatch.setenv("COLUMNS", "160")
+    text = " ".join(run("spaces").stdout.split())
+    assert all(f"{name} {space.description}" in text for name, space in ready_made().items())
+    done = run("spaces", "quick")
+    assert done.stdout == (ROOT / "search_spaces/quick.yaml").read_text("utf-8")
+    assert "Inspecting the machine" not in done.stderr
+    done = run("spaces", "auto")
+    assert yaml.safe_load(done.stdout)["name"] == "cpu"
+    assert "Inspecting the machine" in done.stderr
+    done = run("spaces", "nosuch")
+    assert (done.exit_code, "multi_worker" in done.stderr) == (2, True)

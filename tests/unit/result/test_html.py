@@ -83,7 +83,9 @@ def test_nothing_is_shown_of_a_step_that_was_not_taken_apart() -> None:
 def test_one_endless_interval_does_not_press_the_bars_together() -> None:
     """A bar begins at zero, and twice the figure is twice as long."""
     wide = Interval(low=1e-20, value=1.1, high=1e20)
-    longest = html._longest([wide, Interval(low=1.0, value=1.0, high=1.0)])
+    first, *others = RESULT.answer.entries
+    entries = (first.model_copy(update={"ratio": wide}), *others)
+    longest = drawn(changed(told={"entries": entries}))["longest"]
     assert longest < 2
     assert html.percent_of(wide.high, longest) == "100.00%"
     assert html.percent_of(-1.0, longest) == "0.00%"
