@@ -22,8 +22,7 @@ from autotune.api.store.jobs import open_database
 from autotune.machine import this_host
 from benchmarks.page import page_of, parser_of
 from benchmarks.service import large, recovery
-from benchmarks.service.site import ENGINES, Site
-from benchmarks.service.table import HEAD, Row, table
+from benchmarks.service.site import ENGINES, HEAD, Row, Site, table
 
 ABOUT = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
 SOFTWARE = ("autotune-keras", "fastapi", "starlette", "uvicorn", "sqlalchemy", "pydantic")

@@ -18,9 +18,7 @@ from autotune.api.store import attempts
 from autotune.api.store.database import Database
 from autotune.api.values import WorkerInfo
 from benchmarks.service.filled import OWN, WORKLOADS, fill, fill_queue
-from benchmarks.service.load import Calls, burst
-from benchmarks.service.site import Process, Site, address_of, running
-from benchmarks.service.table import Row
+from benchmarks.service.site import Calls, Process, Row, Site, address_of, burst, running
 
 TRIALS = 10
 """Of each job that is done."""
@@ -93,7 +91,7 @@ def _calls(key: str, done: Sequence[str]) -> dict[str, Calls]:
 
 def _took(asked: Asked, calls: Calls, seconds: float) -> Took:
     before = _used(asked.process)
-    wall = [1000 * each for each in burst(asked.address, calls, seconds).latencies]
+    wall = [1000 * each for each in burst(asked.address, calls, seconds)[0]]
     return Took(wall, 1000 * (_used(asked.process) - before) / len(wall))
 
 
@@ -146,7 +144,7 @@ def _crowded(api: Asked, keys: Sequence[str], done: Sequence[str], seconds: floa
     """Read while many connections say nothing and many follow jobs that wait."""
     host, _, port = urlsplit(api.address).netloc.rpartition(":")
     where = (host, int(port))
-    waits = json.loads(burst(api.address, _calls(keys[0], done)["submit"], 0.0).last)["id"]
+    waits = json.loads(burst(api.address, _calls(keys[0], done)["submit"], 0.0)[1])["id"]
     with ExitStack() as stack:
         followers = [keys[n % KEYS] for n in range(STREAMS)]
         opened = [stack.enter_context(_stream(where, waits, each)) for each in followers]

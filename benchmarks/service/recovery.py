@@ -16,8 +16,7 @@ from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import attempts
 from autotune.api.work import processes
 from autotune.events import TrialStarted
-from benchmarks.service.site import Process, Site, address_of, address_of_new, running, until
-from benchmarks.service.table import Row
+from benchmarks.service.site import Process, Row, Site, address_of, address_of_new, running, until
 
 ASKED = {"workload": "digits", "space": "cpu", "budget": 3600}
 

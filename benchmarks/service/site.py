@@ -1,4 +1,4 @@
-"""A service of its own: a folder, a database, keys, and its parts as real processes."""
+"""A service of its own as real processes, calls of it, and the figures as a table."""
 
 import json
 import os
@@ -6,10 +6,14 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from itertools import cycle
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 import httpx2 as httpx
 
@@ -17,12 +21,14 @@ from autotune.api.identity import Scope
 from autotune.api.settings import PREFIX, Settings, load_settings
 from autotune.api.store.auth import Keyring
 from autotune.api.store.database import Database
+from autotune.base import Value
 from tests.engines.fake import FAKE_MACHINE
 
 ROOT = Path(__file__).parents[2]
 ENGINES = ROOT / "tests" / "integration" / "api"
 """Where the module with the fake engines lies."""
 START_SECONDS = 300.0
+HEAD = "| what | measured | goal | |\n| --- | --- | --- | --- |"
 Process = subprocess.Popen[bytes]
 
 
@@ -119,3 +125,53 @@ def until(true: Callable[[], bool], seconds: float = START_SECONDS, pause: float
             raise TimeoutError(f"it took more than {seconds:.0f} s")
         time.sleep(pause)
     return time.monotonic() - began
+
+
+class Calls(NamedTuple):
+    """Paths that are asked for, in turn."""
+
+    paths: Sequence[str]
+    key: str
+    body: str = ""
+    """Of a POST; without any it is a GET."""
+
+
+def burst(address: str, calls: Calls, seconds: float) -> tuple[list[float], bytes]:
+    """Call for some seconds, at least once; return those of each call, and the last answer.
+
+    Raises:
+        RuntimeError: An answer is no success; a refusal is quick and must not count as speed.
+    """
+    connection = HTTPConnection(urlsplit(address).netloc)
+    headers = {"Authorization": f"Bearer {calls.key}", "Content-Type": "application/json"}
+    method, ends, latencies = "POST" if calls.body else "GET", time.perf_counter() + seconds, []
+    for path in cycle(calls.paths):
+        began = time.perf_counter()
+        connection.request(method, path, calls.body or None, headers)
+        answer = connection.getresponse()
+        last = answer.read()
+        latencies.append(time.perf_counter() - began)
+        if answer.status not in {200, 202}:
+            raise RuntimeError(f"{path} was answered by {answer.status}")
+        if time.perf_counter() >= ends:
+            break
+    connection.close()
+    return latencies, last
+
+
+class Row(Value):
+    """One figure."""
+
+    what: str
+    measured: str
+    goal: str = ""
+    reached: bool | None = None
+    """None: there is no goal."""
+
+    def __str__(self) -> str:
+        word = {None: "", True: "reached", False: "MISSED"}[self.reached]
+        return f"| {self.what} | {self.measured} | {self.goal} | {word} |"
+
+
+def table(rows: Sequence[Row]) -> str:
+    return "\n".join([HEAD, *map(str, rows)])
