@@ -17,7 +17,6 @@ DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
 PATHS = filter(None, [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH")])
 PATH = {"PYTHONPATH": os.pathsep.join(PATHS)}
 """On which the command finds the engines of this folder."""
-WRONG = "def raises():\n    raise RuntimeError('the vocabulary is missing')\n"
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 HANGS = 550
@@ -35,12 +34,11 @@ def counted(trials: int, seconds: int) -> tuple[str, ...]:
 
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a blank in its name, an example, and a factory that is wrong."""
+    """A folder with a blank in its name, and an example."""
     folder = tmp_path_factory.mktemp("my project")
     (folder / "examples").mkdir()
     for name in ("digits.py", "workloads.toml"):
         shutil.copy(EXAMPLES / name, folder / "examples")
-    (folder / "wrong.py").write_text(WRONG)
     return folder
 
 

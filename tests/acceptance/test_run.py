@@ -60,24 +60,8 @@ def test_the_second_run_trains_at_once(first: Done, run: Run, folder: Path) -> N
     assert trials(folder) == before
 
 
-def test_a_script_that_was_changed_is_searched_anew(first: Done, run: Run, folder: Path) -> None:
-    before = trials(folder)
-    (folder / "train.py").write_text(SCRIPT.replace("epochs=2", "epochs=1"))
-    done = run("run", *SEARCH, "train.py", "4", "--budget", "0", folder=folder)
-    assert (done.returncode, first.returncode) == (0, 3), done.stderr
-    assert "of another program" in done.stderr
-    assert len(trials(folder)) > len(before)
-
-
 def test_a_search_that_would_not_pay_simply_trains(run: Run, folder: Path) -> None:
     """The training is over before a trial is."""
     done = run("run", "--out", "short", "train.py", "4", "0", folder=folder)
     assert (done.returncode, done.stdout) == (0, "begins\ntrained True 4 0\n"), done.stderr
     assert "python train.py 4 0" in done.stderr
-
-
-def test_what_cannot_be_searched_runs_as_it_is(run: Run, folder: Path) -> None:
-    (folder / "other.py").write_text("import sys\nprint(sys.argv)\nsys.exit(5)\n")
-    done = run("run", "other.py", "--units", "8", folder=folder)
-    assert (done.returncode, done.stdout) == (5, "['other.py', '--units', '8']\n")
-    assert "Not searched: other.py calls no fit of Keras" in done.stderr

@@ -126,18 +126,6 @@ def apart(project: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_a_job_is_cancelled(serving: Serving) -> None:
-    """It ends, although its search would go on, and says why; until then it tells that it runs."""
-    where = serving.ask(max_trials=None, space="cpu")
-    until(lambda: serving.job(where)["trials"] > 0)
-    runs = serving.job(where)
-    assert runs["started_at"]
-    assert runs["waiting"] is None
-    assert serving.client.post(f"{where}/cancel").status_code == 202
-    serving.wait_for(where, "cancelled")
-    assert "cancelled" in serving.job(where)["reason"]
-
-
 def test_a_job_looks_at_learning_as_the_command_does(
     serving: Serving, run: Run, tmp_path: Path
 ) -> None:

@@ -33,7 +33,8 @@ def run_without(statement: str, modules: set[str], folder: Path) -> str:
             "import autotune.engine.fork_server",
             {"pydantic", "psutil", "optuna", "tensorflow", "numpy"},
         ),
-        (COMMAND.format(["--help"]), SLOW | DATABASE | {"numpy", "pydantic"}),
+        # What types it waits for it: reading the installed packages takes 10 ms.
+        (COMMAND.format(["--help"]), SLOW | DATABASE | {"numpy", "pydantic", "importlib.metadata"}),
         # Tab waits neither for spaces nor for strategies.
         (NAMES, {"autotune.space", "autotune.strategies", "scipy", "tensorflow"}),
     ],

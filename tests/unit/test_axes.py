@@ -6,20 +6,15 @@ import pytest
 from pydantic import ValidationError
 
 from autotune.config import Configuration
-from autotune.program import render
 from autotune.reason import Outcome
 from autotune.result.files import trials_csv
 from autotune.result.html import environment
 from autotune.search.failures import RuledOut
 from autotune.space import Space
 from autotune.strategies import in_short
-from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE
 from tests.trials import ended_trial
-from tools.docs import axes as pages_of_axes
-from tools.docs.samples import WORKLOAD
 
 TWO = Configuration(strategy="mirrored", replicas_per_worker=2, reduction="one_device")
-FACTS = FAKE_FACTS.model_copy(update={"dataset_takes": ("num_parallel_calls",)})
 
 
 def test_a_value_is_checked_and_kept() -> None:
@@ -64,29 +59,6 @@ def test_the_schema_names_it() -> None:
     assert offered["description"].startswith("The Keras dtype policy; ")
 
 
-def program(configuration: Configuration) -> str:
-    return render(configuration, WORKLOAD, FACTS, FAKE_MACHINE).train
-
-
-def test_the_program_holds_its_line() -> None:
-    """Each place has its line where the value is away from the default, and only there."""
-    text = program(
-        TWO.but(
-            intra_op_parallelism_threads=2,
-            precision="mixed_bfloat16",
-            private_threadpool_size=1,
-            num_parallel_calls=4,
-        )
-    )
-    lines = [line.strip() for line in text.splitlines()]
-    at = lines.index("options.threading.private_threadpool_size = 1")
-    assert lines[at - 1].startswith("# A private pool, ")
-    assert "tf.config.threading.set_intra_op_parallelism_threads(2)" in lines
-    assert 'keras.config.set_dtype_policy("mixed_bfloat16")' in lines
-    assert "dataset_fn(num_parallel_calls=4)" in text
-    assert "options" not in program(TWO)
-
-
 def test_the_report_names_it() -> None:
     changed = TWO.but(private_threadpool_size=1, num_parallel_calls=4)
     assert (
@@ -97,10 +69,3 @@ def test_the_report_names_it() -> None:
     assert "<code>reduction</code> <small>All-reduce algorithm for the gradients.</small>" in page
     (row,) = csv.DictReader(trials_csv([ended_trial(configuration=changed)]).splitlines())
     assert (row["reduction"], row["num_parallel_calls"]) == ("one_device", "4")
-
-
-def test_the_documentation_has_a_page() -> None:
-    """The page says what the value may be and shows what it changes in the program."""
-    text = pages_of_axes.pages()["axes/xla.md"]
-    assert "| Values | `true` or `false` |" in text
-    assert "+    model.jit_compile, model.steps_per_execution = True, STEPS_PER_EXECUTION" in text

@@ -53,13 +53,16 @@ def test_slurm_takes_the_allocation_that_there_is(
         command_for(workers, [], "slurm")
 
 
-def test_what_cannot_be_started_is_told(alone: Path, tmp_path: Path) -> None:
+def test_what_cannot_be_started_is_told(alone: Path, request: pytest.FixtureRequest) -> None:
+    """A missing program; workers for a training of one process; hosts where ssh starts nothing."""
     with pytest.raises(UsageError, match=r"no train\.py in .*nowhere"):
-        command_for(tmp_path / "nowhere", [])
-    with pytest.raises(UsageError, match="takes one process"):
-        command_for(alone, [], hosts="a,b")
-    with pytest.raises(UsageError, match="takes one process"):
-        command_for(alone, [], "slurm")
+        command_for(alone / "nowhere", [])
+    for place in ({"hosts": "a,b"}, {"on": "slurm"}):
+        with pytest.raises(UsageError, match="takes one process"):
+            command_for(alone, [], **place)
+    workers = request.getfixturevalue("workers")
+    with pytest.raises(UsageError, match="slurm chooses them"):
+        command_for(workers, [], "slurm", hosts="a,b")
 
 
 def test_an_option_of_the_program_is_told_where_to_stand() -> None:
@@ -72,11 +75,6 @@ def test_an_option_of_a_search_is_refused_where_there_is_a_result(alone: Path) -
     done = run("run", alone, "--budget", "3min")
     assert done.exit_code == 2
     assert "--budget is of a search" in done.stderr
-
-
-def test_hosts_are_for_ssh_alone(workers: Path) -> None:
-    with pytest.raises(UsageError, match="slurm chooses them"):
-        command_for(workers, [], "slurm", hosts="a,b")
 
 
 @pytest.mark.parametrize(("named", "folder"), [([], "autotune-out"), (["out"], "out")])

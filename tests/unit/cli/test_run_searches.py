@@ -180,23 +180,19 @@ def test_a_wrong_call_trains_nothing(became: Became, call: tuple[str, ...], told
     assert told in done.stderr
 
 
-def test_two_functions_that_cannot_be_searched_train_nothing(
-    monkeypatch: pytest.MonkeyPatch, became: Became
+@pytest.mark.parametrize(
+    ("error", "call"),
+    [
+        (NothingMeasured, ("mine.py:model_fn", "mine.py:dataset_fn")),
+        (EngineError, ("--no-wait", "train.py")),
+    ],
+    ids=["no script that could train", "another search runs"],
+)
+def test_a_search_that_fails_trains_nothing(
+    monkeypatch: pytest.MonkeyPatch, became: Became, error: type[Exception], call: tuple[str, ...]
 ) -> None:
-    """There is no script that could."""
-    failed = NothingMeasured("All failed.")
-    monkeypatch.setattr("autotune.search.tune.tune", Mock(side_effect=failed))
-    done = run("run", "mine.py:model_fn", "mine.py:dataset_fn")
-    assert (done.exit_code, became) == (3, [])
-
-
-def test_no_wait_fails_while_another_search_runs(
-    monkeypatch: pytest.MonkeyPatch, became: Became
-) -> None:
-    failed = EngineError("Another search is running.")
-    monkeypatch.setattr("autotune.search.tune.tune", Mock(side_effect=failed))
-    assert trained("--no-wait").exit_code == 3
-    assert became == []
+    monkeypatch.setattr("autotune.search.tune.tune", Mock(side_effect=error("It failed.")))
+    assert (run("run", *call).exit_code, became) == (3, [])
 
 
 def test_ctrl_c_keeps_what_was_found_and_the_same_command_goes_on(

@@ -70,14 +70,6 @@ def test_every_figure_has_its_table() -> None:
             assert {"aria-hidden", "y"} & drawing.attributes.keys()
 
 
-def test_every_label_has_its_target() -> None:
-    every = [each.attributes for each in read(DIAGNOSED).find("*")]
-    names = [each["id"] for each in every if "id" in each]
-    wanted = {name for each in every for name in each.get("aria-labelledby", "").split()}
-    assert len(names) == len(set(names))
-    assert wanted <= set(names)
-
-
 def test_it_loads_nothing() -> None:
     """No address of anything is in it, and its policy allows none."""
     text = page(DIAGNOSED)
