@@ -143,7 +143,8 @@ def _import_everything() -> tuple[str, str]:
 
         old = too_old({"TensorFlow": tf.__version__, "Keras": keras.__version__})
     if backend == _BACKEND and not old:
-        from autotune.engine.child import process  # noqa: F401, PLC0415 - so that no child has to
+        # So that no child has to.
+        from autotune.engine.child import inspect, observe, process, train  # noqa: F401, PLC0415
 
         # Pages that the collector does not touch stay shared with the children.
         gc.collect()

@@ -13,11 +13,14 @@ import numpy as np
 import tensorflow as tf
 
 from autotune.engine.child import private
-from autotune.engine.child.dataset_passes import (
+from autotune.engine.child.dataset import (
+    BATCH,
     Progress,
     Randomness,
     Stretch,
+    Taken,
     changes,
+    class_of,
     frozen,
     holds_cache,
     pass_facts,
@@ -27,8 +30,7 @@ from autotune.engine.child.dataset_passes import (
     tensors,
     within,
 )
-from autotune.engine.child.factories import BATCH, Taken, class_of
-from autotune.engine.child.script_notes import before, patched
+from autotune.engine.child.surroundings import before, patched
 from autotune.engine.events import SAID, describe
 from autotune.errors import DatasetTooSmall, FactoryFailed, WorkloadError
 from autotune.library.keras_training import inner_optimizer, optimizers_of

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child import private
-from autotune.engine.child.member import Member
+from autotune.engine.child.process import Member
 from autotune.learning.efficiency import RULES, GradientProbe, Learning, Unpredictable
 from autotune.learning.gradients import GradientSums
 from autotune.library.keras_training import inner_optimizer, schedule_of

@@ -26,8 +26,8 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child import private
-from autotune.engine.child.dataset_passes import within
-from autotune.engine.child.member import Member, write_whole
+from autotune.engine.child.dataset import within
+from autotune.engine.child.process import Member, write_whole
 from autotune.engine.child.script import fit_reached
 from autotune.engine.events import EventWriter, TrialFolder
 

@@ -22,9 +22,14 @@ from typing import Any, NoReturn
 import keras
 import tensorflow as tf
 
-from autotune.engine.child.dataset_passes import ReadOnce, lasting, length_of, reads_once
-from autotune.engine.child.scratch import MayNotChange, working_copy
-from autotune.engine.child.script_notes import ScriptNotes, line_here, patched
+from autotune.engine.child.dataset import ReadOnce, lasting, length_of, reads_once
+from autotune.engine.child.surroundings import (
+    MayNotChange,
+    ScriptNotes,
+    line_here,
+    patched,
+    working_copy,
+)
 from autotune.engine.events import SAID
 from autotune.errors import ScriptFailed
 from autotune.shared_values import Count

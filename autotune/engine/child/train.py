@@ -24,8 +24,8 @@ import tensorflow as tf
 
 from autotune.engine import events
 from autotune.engine.child import private
-from autotune.engine.child.member import Member
-from autotune.engine.child.script_notes import patched
+from autotune.engine.child.process import Member
+from autotune.engine.child.surroundings import patched
 from autotune.engine.events import EventWriter
 from autotune.library import NAMES
 

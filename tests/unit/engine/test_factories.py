@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.child.factories import LoadedFactory
+from autotune.engine.child.inspect import LoadedFactory
 from autotune.errors import FactoryFailed
 
 OFFERED = {"input_context": "context", "batch_size": 32}

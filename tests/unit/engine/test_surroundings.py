@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.engine.child import scratch
-from autotune.engine.child.scratch import working_copy
+from autotune.engine.child import surroundings
+from autotune.engine.child.surroundings import working_copy
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +17,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     copies.mkdir()
     (folder / "data" / "a.csv").write_text("1,2")
     (folder / "model.keras").write_text("precious")
-    monkeypatch.setattr(scratch.tempfile, "tempdir", str(copies))
+    monkeypatch.setattr(surroundings.tempfile, "tempdir", str(copies))
     monkeypatch.chdir(folder)
     return folder
 
@@ -46,7 +46,7 @@ def test_a_large_file_is_read_and_not_overwritten(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is a link, so that no trial copies a dataset."""
-    monkeypatch.setattr(scratch, "LARGEST_COPY", 2)
+    monkeypatch.setattr(surroundings, "LARGEST_COPY", 2)
     with working_copy():
         assert Path("data/a.csv").read_text() == "1,2"
         with pytest.raises(PermissionError, match="may not change"):
@@ -56,7 +56,7 @@ def test_a_large_file_is_read_and_not_overwritten(
 
 def test_folders_beyond_many_are_linked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A script that is started at home costs no copy of all that lies there."""
-    monkeypatch.setattr(scratch, "MOST_ENTRIES", 0)
+    monkeypatch.setattr(surroundings, "MOST_ENTRIES", 0)
     with working_copy():
         assert Path("data").is_symlink()
         assert Path("data/a.csv").read_text() == "1,2"
@@ -67,7 +67,7 @@ def test_what_lies_beside_the_folder_is_read_and_not_changed(
     here: Path, monkeypatch: pytest.MonkeyPatch, *, linked: bool
 ) -> None:
     """Scripts in `src` read `../data`, and write `../models`."""
-    monkeypatch.setattr(scratch, "MOST_BESIDE", 0 if linked else 100)
+    monkeypatch.setattr(surroundings, "MOST_BESIDE", 0 if linked else 100)
     beside = here.parent / "beside"
     beside.mkdir()
     (beside / "b.csv").write_text("3,4")
@@ -98,10 +98,10 @@ def test_beside_a_folder_of_the_root_nothing_is_copied(monkeypatch: pytest.Monke
     """As the /app of a container; there lie /proc and the system."""
     filled: dict[Path, int] = {}
     monkeypatch.setattr(
-        scratch, "_fill", lambda _, original, most, **__: filled.update({original: most})
+        surroundings, "_fill", lambda _, original, most, **__: filled.update({original: most})
     )
-    monkeypatch.setattr(scratch.os, "chdir", lambda _: None)
-    monkeypatch.setattr(scratch.sys, "addaudithook", lambda _: None)
+    monkeypatch.setattr(surroundings.os, "chdir", lambda _: None)
+    monkeypatch.setattr(surroundings.sys, "addaudithook", lambda _: None)
     monkeypatch.setattr(Path, "cwd", lambda: Path("/app"))
     with working_copy():
-        assert filled == {Path("/app"): scratch.MOST_ENTRIES, Path("/"): 0}
+        assert filled == {Path("/app"): surroundings.MOST_ENTRIES, Path("/"): 0}
