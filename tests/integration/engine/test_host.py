@@ -138,7 +138,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_the_killed_have_left_is_removed(temporary: Path) -> None:
     """By the next one; the folder of one that lives is left alone, and goes with its owner."""
-    killed = "import os, autotune.engine.events as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
+    killed = "import os, autotune.engine.local as s; kept = s.Scratch(); os.kill(os.getpid(), 9)"
     environment = {**os.environ, "TMPDIR": str(temporary)}
     subprocess.run([sys.executable, "-c", killed], env=environment, check=False)
     [left] = temporary.iterdir()
