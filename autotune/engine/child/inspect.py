@@ -458,7 +458,7 @@ _VARIABLE = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 _NAMELESS = (*_VARIABLE, Parameter.POSITIONAL_ONLY)
 
 
-def called(name: str, function: Call, **values: Any) -> Any:
+def called(name: str, function: Call, /, **values: Any) -> Any:
     try:
         return function(**values)
     except BaseException as exc:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from autotune.engine.child.inspect import LoadedFactory
+from autotune.engine.child.inspect import LoadedFactory, called
 from autotune.errors import FactoryFailed
 
 OFFERED = {"input_context": "context", "batch_size": 32}
@@ -51,3 +51,12 @@ def test_what_cannot_be_filled_is_told(function: Any, fixed: dict[str, Any], wor
     with pytest.raises(FactoryFailed) as caught:
         LoadedFactory("dataset", function, fixed).fill(OFFERED)
     assert words in f"{caught.value.cause} {caught.value.next_step}"
+
+
+def test_a_factory_may_have_any_parameter() -> None:
+    """Also one that is called as those of the function that calls it."""
+
+    def named(name: str, function: int) -> tuple[str, int]:
+        return name, function
+
+    assert called("dataset_fn", named, name="digits", function=2) == ("digits", 2)
