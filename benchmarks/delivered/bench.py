@@ -20,13 +20,14 @@ from autotune.errors import NothingMeasured
 from autotune.objective import MAX_THROUGHPUT
 from autotune.strategies import in_short
 from benchmarks.again import in_turns
-from benchmarks.delivered.program import ENDLESS, LongRun
-from benchmarks.delivered.rows import Row, figures
-from benchmarks.delivered.workloads import WORKLOADS
+from benchmarks.delivered.program import rate_of
+from benchmarks.delivered.rows import WORKLOADS, Row, figures
 from benchmarks.page import page_of, parser_of, this_machine
 from benchmarks.parts import run_missing
 from benchmarks.share import scaled
 
+INPUTS = Path(__file__).with_name("inputs.py")
+EXAMPLES = Path(__file__).parents[2] / "examples"
 ROWS = Path("autotune-out/delivered/rows.jsonl")
 BESIDE = 3
 """Trials before each run, and as many behind it."""
@@ -59,15 +60,11 @@ def _row(name: str, asked: Namespace, commit: str) -> Row:
         except NothingMeasured:
             return row
         rate, share = result.examples_per_second, _training_share(result)
-        checkpoints = str(Path(folder, "checkpoints"))
-        run = LongRun(
-            seconds=asked.seconds, arguments=("--epochs", ENDLESS, "--resume", checkpoints)
-        )
-        repeats = asked.repeats if rate else 0
+        endless = ("--epochs", "1000000", "--resume", str(Path(folder, "checkpoints")))
         achieved, beside = [], []
-        for _ in range(repeats):
+        for _ in range(asked.repeats if rate else 0):
             before = _trials(result)
-            achieved.append(run.rate(result, Path(folder)))
+            achieved.append(rate_of(result, Path(folder), asked.seconds, endless))
             beside.append(share * fmean([*before, *_trials(result)]))
         found = {
             "predicted": rate and scaled(rate, share),
@@ -95,10 +92,23 @@ def _trials(result: Result) -> list[float]:
 
 
 def _search(name: str, asked: Namespace, folder: str) -> Result:
-    workload = WORKLOADS[name]
+    """Search a small space for a function of `inputs.py`, or for an example."""
+    is_example = (EXAMPLES / f"{name}.py").is_file()
+    axes = {
+        "per_replica_batch": [64, 256],
+        "steps_per_execution": [1, 8],
+        "workers": [2],
+        "shard_policy": ["source", "data"],
+    }
     return autotune(
-        *workload.factories,
-        space=workload.space(name),
+        f"{EXAMPLES / f'{name}.py' if is_example else INPUTS}:model_fn",
+        f"{INPUTS}:{'example' if is_example else name}",
+        dataset_args={"name": name} if is_example else None,
+        space={
+            "name": name,
+            "strategies": ["one_device", "multi_worker_mirrored"],
+            "axes": {**axes, "cache": ["off", "memory"]} if name == "costly" else axes,
+        },
         options=SearchOptions(objective=MAX_THROUGHPUT.name, budget=asked.budget, seed=asked.seed),
         out=folder,
     )

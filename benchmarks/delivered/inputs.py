@@ -105,23 +105,8 @@ def draining() -> Pair:
     return _with_validation(tf.data.Dataset.from_generator(generate, output_signature=SIGNATURE))
 
 
-def digits() -> Pair:
-    return _validated("digits")
-
-
-def lstm() -> Pair:
-    return _validated("lstm")
-
-
-def wide_dense() -> Pair:
-    return _validated("wide_dense")
-
-
-def python_input() -> Pair:
-    return _validated("python_input")
-
-
-def _validated(name: str) -> Pair:
+def example(name: str) -> Pair:
+    """Return the data of an example, validated by a part of them."""
     dataset: tf.data.Dataset = runpy.run_path(str(EXAMPLES / f"{name}.py"))["dataset_fn"]()
     return dataset, dataset.take(VALIDATED)
 

@@ -5,8 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Timer
 
@@ -16,68 +15,49 @@ LONG_RUN = Path(__file__).with_name("long_run.py")
 MARK = "examples per second: "
 WARM_UP = 3.0
 """Seconds past the first call."""
+FIRST_EPOCH = 30.0
+"""Seconds after which the clock starts even if the first epoch goes on."""
 PATIENCE = 120.0
 """Seconds for a program to start and compile, beside those of the run."""
-ENDLESS = "1000000"
 
 
-class NoRate(Exception):
-    """A program ended, or was ended, before it had trained for so long."""
+def rate_of(result: Result, out: Path, seconds: float, arguments: Sequence[str]) -> float:
+    """Return the examples per second of a result's program, whose files lie in a folder.
 
+    Nothing of the run is left behind.
 
-@dataclass(frozen=True, kw_only=True)
-class LongRun:
-    """How a program is run.
-
-    Attributes:
+    Args:
+        result: Of a search.
+        out: Its folder.
         seconds: That are measured.
-        first_epoch: Seconds after which the clock starts even if the first epoch goes on.
-        arguments: Of the program; by default it trains epoch after epoch.
-        folder: Where it runs; None is here.
-        environment: Beside that of this process.
+        arguments: Of the program.
+
+    Raises:
+        RuntimeError: It did not train for so long.
     """
-
-    seconds: float
-    first_epoch: float = 30.0
-    arguments: Sequence[str] = ("--epochs", ENDLESS)
-    folder: Path | None = None
-    environment: Mapping[str, str] = field(default_factory=dict)
-
-    def rate(self, result: Result, out: Path) -> float:
-        """Return the examples per second of a result's program, whose files lie in a folder.
-
-        Raises:
-            NoRate: It did not train for so long.
-        """
-        times = [str(each) for each in (WARM_UP, self.first_epoch, self.seconds)]
-        program, batch = str(out / "train.py"), str(result.config.global_batch)
-        run = [sys.executable, str(_first_process(result, out))]
-        return self._run([*run, MARK, program, batch, *times, *self.arguments])
-
-    def _run(self, command: Sequence[str]) -> float:
-        """Return the examples per second of one run, and leave nothing of it behind."""
-        with subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ, **self.environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        ) as process:
-            # launch.py ends its workers at this; a training of one process just goes.
-            watchdog = Timer(PATIENCE + self.first_epoch + self.seconds, process.terminate)
-            watchdog.start()
-            printed = deque[str](maxlen=20)
-            try:
-                for line in process.stdout or ():
-                    printed.append(line)
-                    if MARK in line:
-                        return float(line.partition(MARK)[2])
-            finally:
-                watchdog.cancel()
-                process.terminate()
-        raise NoRate("".join(printed))
+    program, batch = str(out / "train.py"), str(result.config.global_batch)
+    run = [sys.executable, str(_first_process(result, out)), MARK, program, batch]
+    with subprocess.Popen(
+        [*run, str(WARM_UP), str(FIRST_EPOCH), str(seconds), *arguments],
+        env={"TF_CPP_MIN_LOG_LEVEL": "2", **os.environ},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        # launch.py ends its workers at this; a training of one process just goes.
+        watchdog = Timer(PATIENCE + FIRST_EPOCH + seconds, process.terminate)
+        watchdog.start()
+        printed = deque[str](maxlen=20)
+        try:
+            for line in process.stdout or ():
+                printed.append(line)
+                if MARK in line:
+                    return float(line.partition(MARK)[2])
+        finally:
+            watchdog.cancel()
+            process.terminate()
+    raise RuntimeError("".join(printed))
 
 
 def _first_process(result: Result, out: Path) -> Path:

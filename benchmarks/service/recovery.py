@@ -46,11 +46,9 @@ class _World:
 
     def began(self) -> int:
         """Return the number of the last event that tells of a trial's beginning."""
-        told = self.jobs.events(self.job_id, None, after=max(self._last() - 200, 0))
+        last = self.jobs.get(self.job_id, None).events
+        told = self.jobs.events(self.job_id, None, after=max(last - 200, 0))
         return max((each.number for each in told if isinstance(each.body, TrialStarted)), default=0)
-
-    def _last(self) -> int:
-        return self.jobs.get(self.job_id, None).events
 
     def answers(self) -> bool:
         """Return whether the API tells of the job."""
@@ -95,7 +93,10 @@ def _api(world: _World) -> float:
 
 def _search(world: _World) -> float:
     world.begin()
-    search = next(iter(_processes(world.database, world.job_id)))
+    query = select(attempts.c.marker).where(attempts.c.job_id == world.job_id)
+    with world.database.reading() as connection:
+        markers = connection.execute(query).scalars().all()
+    search = next(each for marker in markers for each in processes.marked(marker))
     return _until_it_goes_on(world, search.kill)
 
 
@@ -112,14 +113,6 @@ def _until_it_goes_on(world: _World, kill: Callable[[], None]) -> float:
     known = world.jobs.get(world.job_id, None).events
     until(lambda: world.began() > known, 120)
     return time.monotonic() - began
-
-
-def _processes(database: Database, job_id: str) -> set[psutil.Process]:
-    """Return all processes that live of a job: its search, and whatever that started."""
-    query = select(attempts.c.marker).where(attempts.c.job_id == job_id)
-    with database.reading() as connection:
-        markers = connection.execute(query).scalars().all()
-    return {each for marker in markers for each in processes.marked(marker)}
 
 
 def _row(what: str, words: str, found: list[float]) -> Row:
