@@ -135,7 +135,9 @@ def run(  # noqa: PLR0913 - one parameter for each option of the command
     if result.interrupted:
         log(f"The same command goes on with the search; autotune run {out} trains with this")
         raise typer.Exit(Interrupted.exit_code)
-    if earlier.of_another_program:
+    from autotune.search.setup import PROGRAM
+
+    if PROGRAM in earlier.changed:
         rename_checkpoints(out)
     return _train(program, result, launch, out)
 
@@ -186,11 +188,6 @@ class Program(NamedTuple):
         """What trains without autotune."""
         return [sys.executable, self.target, *self.words]
 
-    @property
-    def arguments(self) -> list[str]:
-        """Arguments of the delivered program; those of a script are written into it."""
-        return [] if self.is_script else self.words[1:]
-
 
 class Launch(NamedTuple):
     """How the workers are started; or the command is shown, and nothing is started."""
@@ -226,7 +223,8 @@ def _train(program: Program, result: Result, launch: Launch, out: Path) -> None:
     elif unsaved and lacks:
         raise OutputError(unsaved.cause, "Free some space, or choose another --out.")
     else:
-        launch.start(out, program.arguments)
+        # Those of a script are written into the program.
+        launch.start(out, [] if program.is_script else program.words[1:])
 
 
 def _keeps_own(result: Result) -> bool:
@@ -298,12 +296,6 @@ class Earlier(NamedTuple):
     def holds(self) -> bool:
         """Whether its result is that of the search that is asked for, and that search has ended."""
         return bool(self.result) and not self.changed and not self.goes_on
-
-    @property
-    def of_another_program(self) -> bool:
-        from autotune.search.setup import PROGRAM
-
-        return PROGRAM in self.changed
 
     def result_of(self, search: Callable[..., Result]) -> Result:
         """Return the result if it holds, or else that of a search, which may go on."""

@@ -27,7 +27,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result.files import FILES, programs, written
 from autotune.result.headline import settings
 from autotune.result.stored import ResultData
-from autotune.result.view import PHASES, NextStep, Progress, ResultView, Row, trial_row
+from autotune.result.view import PHASES, Progress, ResultView, Row, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly, sentence, size
 from autotune.trial import Trial
@@ -352,7 +352,11 @@ def result_text(
         parts += [Text("train.py, which the disk did not take", style=HEAD), script]
     if verbose:
         parts += [*_files(files, folder), Text()]
-    return Group(*parts, *map(_command, view.next_steps(files, folder, fetched=fetched)))
+    for what, command, remark in view.next_steps(files, folder, fetched=fetched):
+        # Never wrapped by us: a line break inside would be pasted into the shell.
+        line = (f"{what:<11}", "dim"), (command, "bold"), (remark, "dim")
+        parts.append(Text.assemble(*line, no_wrap=True, overflow="ignore"))
+    return Group(*parts)
 
 
 def _patch(text: str) -> Iterator[Text]:
@@ -396,9 +400,3 @@ def _failures(view: ResultView) -> Iterator[RenderableType]:
 def _files(files: Mapping[str, Path], folder: Path) -> Iterator[RenderableType]:
     yield Text.assemble(("files in ", HEAD), (str(folder), "bold"), overflow="fold")
     yield named(((e.name, e.meaning) for e in FILES if e.name in files), indent="  ")
-
-
-def _command(step: NextStep) -> RenderableType:
-    # Never wrapped by us: a line break inside would be pasted into the shell.
-    parts = (f"{step.what:<11}", "dim"), (step.command, "bold"), (step.remark, "dim")
-    return Text.assemble(*parts, no_wrap=True, overflow="ignore")

@@ -207,12 +207,6 @@ def endings(trials: Sequence[Trial]) -> list[Ending]:
     return sorted(found, key=lambda each: (not each.bad, each.outcome is Outcome.SKIPPED))
 
 
-class NextStep(NamedTuple):
-    what: str
-    command: str
-    remark: str = ""
-
-
 class ResultView:
     def __init__(self, result: ResultData) -> None:
         self.result = result
@@ -272,8 +266,8 @@ class ResultView:
 
     def next_steps(
         self, files: Mapping[str, Path], folder: Path, *, fetched: bool = False
-    ) -> Iterator[NextStep]:
-        """Yield what to do with a result, whose files are there by name, in a folder.
+    ) -> Iterator[tuple[str, str, str]]:
+        """Yield what to do with a result, whose files are there by name: a name, command, remark.
 
         Where they are fetched from a service, its job can only be submitted again.
         """
@@ -281,31 +275,27 @@ class ResultView:
         needed = {"train.py", *modules_for(result.script)}
         if not result.unsaved or needed <= files.keys():
             program = files.get("launch.py") or files.get("train.py") or Path("train.py")
-            remark = self._epochs()
+            fit, many = result.facts.fit, epochs_of(result.config, result.workload, result.facts)
+            like = ", as the script" if fit and many == fit.epochs else ""
+            remark = f"  # {plural(many, 'epoch')}{like}; or --epochs N"
             if folder_of_search(result.workload, folder) is None:
                 missing = " and ".join(result.workload.files_below(folder))
                 remark = f"  # first put {missing} here, as on the service"
-            yield NextStep("Train:", f"python {shlex.quote(str(program))}", remark)
+            yield "Train:", f"python {shlex.quote(str(program))}", remark
         if "train.patch" in files:
             gain = result.patch_gain
             known = gain and f"{times(gain)} as {result.adjective} as your script"
             remark = f"  # {known or ' '.join(result.patch_notes[:1])}"
             patch = f"patch -p1 < {shlex.quote(str(files['train.patch']))}"
-            yield NextStep("Or:", patch, remark)
+            yield "Or:", patch, remark
         if "report.html" in files:
-            yield NextStep("Why:", str(files["report.html"]))
+            yield "Why:", str(files["report.html"]), ""
         again = "submit the job again" if fetched else "run the same command with --resume"
         if result.interrupted:
-            yield NextStep("Continue:", again)
+            yield "Continue:", again, ""
         elif result.answer.verdict is Verdict.UNDECIDED and (more := result.answer.further):
             budget = at_least(more.seconds + result.seconds if fetched else more.seconds)
             join = " with" if fetched else ""
-            yield NextStep("Go on:", f"{again}{join} --budget {budget}")
+            yield "Go on:", f"{again}{join} --budget {budget}", ""
         if files:
-            yield NextStep("All files:", str(folder))
-
-    def _epochs(self) -> str:
-        result = self.result
-        fit, many = result.facts.fit, epochs_of(result.config, result.workload, result.facts)
-        like = ", as the script" if fit and many == fit.epochs else ""
-        return f"  # {plural(many, 'epoch')}{like}; or --epochs N"
+            yield "All files:", str(folder), ""
