@@ -88,8 +88,6 @@ def test_commands_run(path: Path, console: Console) -> None:
     "command",
     [
         "autotune tune my.py:model_fn my.py:dataset_fn --bugdet 3min",
-        "autotune spaces no_such_space",
-        "curl http://127.0.0.1:8321/v1/nothing",
         """curl --json '{"workload": "nothing"}' http://127.0.0.1:8321/v1/tunings""",
         "make nothing",
         "pip install '.[nothing]'",
