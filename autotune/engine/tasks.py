@@ -427,7 +427,7 @@ def _advice(path: Path, lines: range) -> str:
             for each in check_text(text, rules()).findings:
                 wrong = each.severity is Severity.ERROR and each.place.cell is None
                 if wrong and each.place.line in lines:
-                    return f"{each.sentence} (autotune doctor --explain {each.rule})"
+                    return f"{each.sentence} (`autotune doctor --explain {each.rule}`)"
     return ""
 
 

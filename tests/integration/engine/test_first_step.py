@@ -73,6 +73,7 @@ model.fit(x, y)
         (OWN_CALLBACK, r"line 14 fails by itself: KeyError: .*val_loss.*train.py line 13\)"),
         (CAUGHT, "line 12 fails by itself"),
         (OTHER_FIT, r"line 11 fails by itself: TypeError: .*nb_epoch"),
+        ("model.fit(x, y, workers=4)", r"'workers'.*`autotune doctor --explain keras-2-call`"),
     ],
 )
 def test_what_fails_by_itself_is_refused(fit_step: FitStep, text: str, words: str) -> None:
