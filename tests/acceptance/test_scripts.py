@@ -94,3 +94,13 @@ def test_a_notebook_is_tuned_and_its_program_runs_to_the_end(tuned: Tuned, folde
     steps = found["configuration"]["steps_per_execution"]
     shortly = ("--epochs", "1", "--steps-per-epoch", str(steps))
     assert "Best loss:" in python(folder, folder / "out-train.ipynb" / "train.py", *shortly)
+
+
+def test_what_is_said_of_a_script_is_what_it_does(run: Run) -> None:
+    """Its step is made by two Adams and no loss of compile's, and nobody speaks of a dataset_fn."""
+    done = run("tune", FIELD / "two_optimizers.py", "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)["facts"]
+    assert (facts["optimizer"], facts["loss"]) == ("Adam", "")
+    assert facts["first_step_seconds"] > 0
+    assert "_fn" not in done.stdout + done.stderr

@@ -16,7 +16,7 @@ from autotune.errors import (
     NotVerified,
     ServiceUnreachable,
 )
-from tests.engines.fake import FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine
 
 from .conftest import run, tune
 
@@ -72,6 +72,19 @@ def test_a_model_function_that_was_forgotten_is_told(folder: Path) -> None:
     assert (
         "whole script" not in run("tune", "whole.py", "--fit", "line 9", "--", "data:part").stderr
     )
+
+
+def test_a_loss_that_grows_with_the_batch_keeps_it(engine: FakeEngine) -> None:
+    """Two replicas may share it; another one is refused with the reason and a way out."""
+    engine._facts = FAKE_FACTS.model_copy(update={"summed_loss": True, "usual_batch": 32})
+    plan = json.loads(tune("--dry-run", "--json").stdout)
+    axes = {each["name"]: {a["name"] for a in each["axes"]} for each in plan["strategies"]}
+    assert {"one_device", "mirrored"} <= axes.keys()
+    assert not any("per_replica_batch" in each for each in axes.values())
+    done = tune("--global-batch", "64")
+    assert (done.exit_code, engine.requests) == (2, [])
+    assert "the loss is a sum over the batch, or divided by a constant" in done.stderr
+    assert "compute_average_loss" in done.stderr
 
 
 def test_callbacks_take_part(engine: FakeEngine, folder: Path) -> None:
