@@ -226,11 +226,11 @@ Storage = Annotated[
 Json = Annotated[bool, _results("--json", help="Print the result to stdout as JSON.")]
 Verbose = Annotated[
     bool,
-    _results("--verbose", "-v", help="Print the reasons and what each file is for."),
+    _results("--verbose", "-v", help="Print the table, the reasons and what each file is for."),
 ]
 Quiet = Annotated[
     bool,
-    _results("--quiet", "-q", help="Print the answer with its table and files, but no progress."),
+    _results("--quiet", "-q", help="Print the answer and the files, but no progress."),
 ]
 Saved = Annotated[
     Path,

@@ -1,8 +1,10 @@
 """The answer of a result in sentences: time first, then the verdict, then what to do."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from autotune.answer import Ended, Further, Verdict
+from autotune.base import Scalar
 from autotune.objective import devices
 from autotune.reason.sentences import BECAUSE, ENDINGS, VERDICTS, rule_text
 from autotune.result.batches import batch_change
@@ -51,6 +53,21 @@ def summary(result: ResultData) -> str:
     return " ".join([headline(result), *verdict_sentences(result)])
 
 
+class Change(NamedTuple):
+    """A setting that is recommended to be changed."""
+
+    name: str
+    own: Scalar
+    """Value of the user's own settings; empty where they have none."""
+    new: Scalar
+
+
+def changes(result: ResultData) -> list[Change]:
+    """Return what of the own settings is recommended to be changed, in the order of the axes."""
+    own, new = result.answer.own.values(), result.config.values()
+    return [Change(n, own.get(n, ""), value) for n, value in new.items() if own.get(n) != value]
+
+
 def settings(result: ResultData) -> str:
     """Return what is recommended."""
     own = f": {own_title(result)}" if result.config == result.answer.own else ""
@@ -75,10 +92,9 @@ def _going_on(result: ResultData) -> Iterator[str]:
             f"would be expected to save {saves} of training."
         )
     elif ended is Ended.PAID and further:
-        yield (
-            f"More search would not pay: a further {_time(further.seconds)} "
-            f"would be expected to save {saves}."
-        )
+        more = _time(further.seconds)
+        less = "less" if saves == more else saves
+        yield f"More search would not pay: a further {more} would be expected to save {less}."
     elif ended is Ended.INTERRUPTED:
         yield f"{ENDINGS[ended]}."
 

@@ -23,7 +23,7 @@ from autotune.checks.scaling import Diagnosis
 from autotune.config import describe
 from autotune.library import NAMES
 from autotune.result.files import programs
-from autotune.result.headline import settings
+from autotune.result.headline import changes, settings
 from autotune.result.stored import ResultData
 from autotune.result.view import ResultView, Row, endings, rows_of, trial_row
 from autotune.stats.intervals import Interval, rate_with_error
@@ -81,6 +81,7 @@ def parts(result: ResultData) -> dict[str, Any]:
         "result": result,
         "headline": view.headline,
         "settings_line": settings(result),
+        "changes": changes(result),
         "figures": view.figures,
         # What was checked has a table.
         "evidence": view.reasons(checks=False),
@@ -234,6 +235,7 @@ def environment(*packages: str) -> Environment:
         "in_short": in_short,
         "percent_of": percent_of,
         "rate_with_error": rate_with_error,
+        "unbroken": unbroken,
     }
     return made
 
@@ -242,6 +244,12 @@ def environment(*packages: str) -> Environment:
 def part(name: str) -> Markup:
     text = (files(__package__) / "templates" / name).read_text("utf-8")
     return Markup(text)  # noqa: S704 - a file of ours
+
+
+def unbroken(text: str) -> str:
+    """Return a text whose lengths of time are not broken across lines."""
+    times = re.compile(r"\d+ (?:h|min|s)\b(?: \d+ (?:min|s)\b)?")
+    return times.sub(lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
 
 
 def coded(text: str) -> Markup:

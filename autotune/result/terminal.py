@@ -25,7 +25,7 @@ from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason import Outcome, Rule, RuleKind
 from autotune.reason.sentences import rule_text
 from autotune.result.files import FILES, programs, written
-from autotune.result.headline import settings
+from autotune.result.headline import Change, changes
 from autotune.result.stored import ResultData
 from autotune.result.view import PHASES, Progress, ResultView, Row, trial_row
 from autotune.strategies import in_short
@@ -329,14 +329,16 @@ def follow(*, progress: bool) -> Iterator[Observer]:
 def result_text(
     result: ResultData, folder: Path, *, verbose: bool = False, fetched: bool = False
 ) -> RenderableType:
-    """Return the answer, the table, what failed, and what to do with the files of a folder.
+    """Return the answer, what failed, and what to do with the files of a folder.
 
-    Verbosely with the reasons, and with the meaning of each file.
+    Verbosely with the table, the reasons, and the meaning of each file.
     """
     view, missing = ResultView(result), result.unsaved.files if result.unsaved else ()
     files = {name: path for name, path in written(folder).items() if name not in missing}
     parts: list[RenderableType] = [*_answer(view), Text()]
     if verbose:
+        parts += [Compared(view.best)] if view.best else []
+        parts += [Text(view.counts, style="dim"), Text()]
         parts += [marked(" - ", Text(each)) for each in view.reasons()]
         parts += [Text()]
     if view.failures:
@@ -377,11 +379,18 @@ def _answer(view: ResultView) -> Iterator[RenderableType]:
     time, verdict = view.headline
     yield Text(time, style="bold")
     yield Text(verdict)
-    yield Text.assemble(("Settings: ", "bold"), settings(view.result))
-    yield Text()
-    if view.best:
-        yield Compared(view.best)
-    yield Text(view.counts, style="dim")
+    if found := changes(view.result):
+        yield Text()
+        yield _changed(found)
+
+
+def _changed(found: Sequence[Change]) -> Table:
+    table = Table.grid(padding=(0, 2))
+    for justify in ("left", "right", "left"):
+        table.add_column(justify=justify, no_wrap=True)
+    for each in found:
+        table.add_row(each.name, Text(str(each.own), style="dim"), f"-> {each.new}")
+    return table
 
 
 def _failures(view: ResultView) -> Iterator[RenderableType]:
