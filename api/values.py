@@ -66,14 +66,6 @@ class WorkerInfo(Value):
     """Runs its trials: the name of an engine, or the scheme of its URL."""
 
 
-class ProcessIdentity(Value):
-    """A process, never mistaken for a later one of the same number."""
-
-    pid: int
-    started: int
-    """Clock ticks from the boot to its start."""
-
-
 class ClaimedJob(Value):
     """A job that a worker has just taken, and what is known of it."""
 
@@ -106,15 +98,6 @@ class AttemptReport(Value):
     """The machine is free and the search begins."""
     study: str | None = None
     """The purpose of the study, once its trials may be resumed."""
-
-
-class OrphanedProcesses(Value):
-    """An attempt of which something may be left."""
-
-    job_id: str
-    attempt: int
-    marker: str
-    identity: ProcessIdentity | None
 
 
 class JobOutcome(Value):

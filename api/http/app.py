@@ -25,7 +25,7 @@ from starlette.routing import Match
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from autotune.api.http import code, operating, tunings
+from autotune.api.http import rest
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import BodyLimit, Envelope, is_request_id
 from autotune.api.http.page import rendering, routes
@@ -43,7 +43,7 @@ DESCRIPTION = (
     "Create a tuning job for uploaded code or for a registered workload, follow it, and fetch the "
     "best configuration and its training program. Errors are problem details (RFC 9457)."
 )
-PARTS = (tunings, code, operating, routes, rendering)
+ROUTERS = (rest.tunings, rest.uploads, rest.operating, routes.router, rendering.router)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
@@ -72,8 +72,8 @@ def create_app(service: Service) -> FastAPI:
         exception_handlers={**dict.fromkeys(HANDLED, rendering.refuse), 405: _refuse_method},
     )
     app.state.service = service
-    for each in PARTS:
-        app.include_router(each.router)
+    for each in ROUTERS:
+        app.include_router(each)
     app.openapi = partial(_document, app.openapi)  # type: ignore[method-assign] # FastAPI's way
     app.add_api_route("/openapi.json", _openapi, include_in_schema=False)
     return app
@@ -105,7 +105,7 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
 async def _refuse_method(request: Request, error: Exception) -> Response:
     """Answer with all methods of an address; the framework names those of one route."""
     response = await rendering.refuse(request, error)
-    routes = (each for part in PARTS for each in part.router.routes if isinstance(each, APIRoute))
+    routes = (each for router in ROUTERS for each in router.routes if isinstance(each, APIRoute))
     fitting = [each for each in routes if each.matches(request.scope)[0] is not Match.NONE]
     if fitting:  # Otherwise it is none of our routes, and the framework knows.
         methods = {method for each in fitting for method in each.methods or ()}

@@ -29,6 +29,7 @@ from autotune.wire.errors import (
     TooManyStreams,
 )
 from autotune.wire.events import Ended, JobEvent
+from autotune.wire.jobs import State
 
 
 class Service:
@@ -55,7 +56,7 @@ async def service_of(request: Request) -> Service:
 Here = Annotated[Service, Depends(service_of)]
 
 
-MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
 
 
@@ -103,18 +104,16 @@ class Metrics:
 
 
 def _job_metrics(jobs: Jobs) -> Iterator[Metric]:
-    activity = jobs.activity()
-    states = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
-    for state, count in activity.states.items():
-        states.add_metric([state], count)
-    yield states
-    what = "Jobs that wait for a worker that is not there."
-    yield GaugeMetricFamily("autotune_jobs_unserved", what, activity.unserved)
-    spent = activity.device_seconds
-    yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", spent)
+    states, unserved, seconds, oldest = jobs.activity()
+    by_state = GaugeMetricFamily("autotune_jobs", "Jobs by state.", labels=["state"])
+    for state in State:
+        by_state.add_metric([state], states[state])
+    yield by_state
+    yield CounterMetricFamily("autotune_device_seconds", "Time spent on searches.", seconds)
     found = jobs.workers(None)
     for name, text, value in (
-        ("queue_age_seconds", "Age of the oldest job that waits.", activity.oldest),
+        ("jobs_unserved", "Jobs that wait for a worker that is not there.", unserved),
+        ("queue_age_seconds", "Age of the oldest job that waits.", oldest),
         ("workers", "Workers there.", len(found)),
         ("workers_busy", "Workers that run a job.", sum(each.busy for each in found)),
         ("workers_draining", "Workers that take no further job.", sum(w.draining for w in found)),

@@ -48,8 +48,6 @@ from autotune.api.values import (
     ClaimedJob,
     JobOutcome,
     LeaseToken,
-    OrphanedProcesses,
-    ProcessIdentity,
     WorkerInfo,
     read,
 )
@@ -142,6 +140,7 @@ def add_events(connection: Connection, job_id: str, after: int, events: Sequence
 
 
 AT_ONCE = 50
+"""Jobs that one transaction changes, so that others need not wait long for its end."""
 _OF_A_JOB = ("id", "seq", "project", "state", "attempt", "trials", "workload", "digest")
 _COLUMNS = jobs.c[(*_OF_A_JOB, "devices", "needs", "priority", "reason")]
 _LEFT = select(*_COLUMNS).where(IS_HELD, lapsed(jobs.c.expires_at))
@@ -322,9 +321,9 @@ def status(database: Database, token: LeaseToken) -> State:
         return _state(connection, token)
 
 
-def note_process(database: Database, token: LeaseToken, identity: ProcessIdentity) -> None:
+def note_process(database: Database, token: LeaseToken, pid: int, started: int) -> None:
     """Write down the process of an attempt, before it may do anything."""
-    values = {"pid": identity.pid, "pid_started": identity.started}
+    values = {"pid": pid, "pid_started": started}
     with database.writing() as connection:
         advance_held(connection, token, Step())
         connection.execute(update(attempts).where(_is_attempt(token)).values(values))
@@ -380,26 +379,17 @@ def let_go(database: Database, token: LeaseToken, ending: str, reason: str) -> S
     return to
 
 
-def orphans(database: Database, host: str) -> tuple[OrphanedProcesses, ...]:
-    """Return the attempts on a host that are over and of which something may be left."""
+def orphans(database: Database, host: str) -> Sequence[Row[Any]]:
+    """Return the rows of attempts on a host that are over and of which something may be left."""
     over = or_(jobs.c.attempt != attempts.c.number, lapsed(jobs.c.expires_at))
     query = select(attempts).join(jobs, jobs.c.id == attempts.c.job_id)
     query = query.where(attempts.c.host == host, attempts.c.swept.is_(False), over)
     with database.reading() as connection:
-        rows = connection.execute(query).all()
-    return tuple(
-        OrphanedProcesses(
-            job_id=row.job_id,
-            attempt=row.number,
-            marker=row.marker,
-            identity=row.pid and ProcessIdentity(pid=row.pid, started=row.pid_started),
-        )
-        for row in rows
-    )
+        return connection.execute(query).all()
 
 
-def swept(database: Database, what: OrphanedProcesses) -> None:
-    mine = (attempts.c.job_id == what.job_id, attempts.c.number == what.attempt)
+def swept(database: Database, job_id: str, attempt: int) -> None:
+    mine = (attempts.c.job_id == job_id, attempts.c.number == attempt)
     with database.writing() as connection:
         connection.execute(update(attempts).where(*mine).values(swept=True))
 

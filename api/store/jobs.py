@@ -1,34 +1,36 @@
-"""The jobs: asking for them, reading them, cancelling and removing them."""
+"""The jobs: asking for them within quotas, reading them, cancelling and removing them."""
 
 import secrets
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, insert, select
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from autotune.api.log import note
 from autotune.api.requests import ListQuery, checked
 from autotune.api.settings import Quotas, Settings
 from autotune.api.store import code, reading
-from autotune.api.store.attempts import Step, add_events, advance, waiting
-from autotune.api.store.database import Database, Now, cause_of, lock
-from autotune.api.store.tables import attempts, check_schema, jobs, make
-from autotune.api.store.usage import Activity, activity, check_quotas, check_room
+from autotune.api.store.attempts import AT_ONCE, Step, add_events, advance, unserved, waiting
+from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
+from autotune.api.store.tables import attempts, check_schema, events, jobs, make, totals, trials
 from autotune.api.store.workers import there
 from autotune.api.values import JobDetail, read
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
+from autotune.text import plural
 from autotune.trial import Trial
 from autotune.wire.errors import (
     DatabaseUnavailable,
     IdempotencyMismatch,
     NotFound,
     OtherSchema,
+    QuotaExceeded,
     SettingsError,
 )
 from autotune.wire.events import Cancelling, JobEvent, Queued
-from autotune.wire.jobs import Job, JobRequest, Needs, Page, SeenWorker, State, Tuning
+from autotune.wire.jobs import UNFINISHED, Job, JobRequest, Needs, Page, SeenWorker, State, Tuning
 
 MOST_EVENTS = 500
 MOST_TRIALS = 500
@@ -37,6 +39,10 @@ KEY_SECONDS = 7 * 24 * 3600.0  # as long as jobs are kept at least
 MOST_SHOWN = 400
 """The number of trials, and of events, in the detail of a job."""
 EVERY_JOB = ListQuery()
+_ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
+"""Names of totals by which it is found out whether there is room."""
+_REMOVED = "device_seconds"
+"""Name of the total of the seconds spent on searches whose jobs were removed."""
 
 
 class Jobs:
@@ -71,7 +77,7 @@ class Jobs:
                 earlier = _earlier(connection, project, **mark)
                 if earlier is not None:
                     return _placed(connection, earlier, project)
-            check_quotas(connection, project, self._quotas, tuning.seconds)
+            _check_quotas(connection, project, self._quotas, tuning.seconds)
             program = tuning.program
             if program and not code.touch(connection, project, program.digest):
                 raise code.unknown(program.digest)
@@ -179,16 +185,32 @@ class Jobs:
         with self._database.reading() as connection:
             return there(connection, project)
 
-    def activity(self) -> Activity:
+    def activity(self) -> tuple[Counter[str], int, float, float]:
+        """Return the jobs by state, how many of them no worker serves, and two times in seconds.
+
+        These are the time spent on all searches, those of removed jobs included, and the age of the
+        oldest job that waits.
+        """
+        by_state = select(jobs.c.state, func.count()).group_by(jobs.c.state)
+        removed = select(totals.c.value).where(totals.c.name == _REMOVED).scalar_subquery()
+        spent = select(reading.total_of() + func.coalesce(removed, 0.0))
+        age = select(Now() - jobs.c.created_at).where(jobs.c.state == State.QUEUED)
         with self._database.reading() as connection:
-            return activity(connection)
+            return (
+                Counter({row[0]: row[1] for row in connection.execute(by_state).all()}),
+                unserved(connection),
+                float(connection.execute(spent).scalar_one()),
+                connection.execute(age.order_by(jobs.c.seq).limit(1)).scalar() or 0.0,
+            )
 
     def check(self) -> None:
         """Make sure that the database answers, has the schema of this version, and has room."""
         check_schema(self._database)
         if self._database.full:  # No request may come meanwhile that finds out about new room.
             with self._database.writing() as connection:
-                check_room(connection)
+                # What takes some pages is added, and taken away again.
+                connection.execute(insert(totals), [{"name": each, "value": 0.0} for each in _ROOM])
+                connection.execute(delete(totals).where(totals.c.name.in_(_ROOM)))
 
 
 def open_database(settings: Settings) -> Database:
@@ -237,6 +259,30 @@ def _earlier(
     return found and found.id
 
 
+def _check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: float) -> None:
+    """Refuse a job of so many seconds if its project would have more than it may."""
+    mine = jobs.c.project == project
+    waits = select(func.count()).where(mine, jobs.c.state == State.QUEUED)
+    if connection.execute(waits).scalar_one() >= quotas.queued:
+        raise QuotaExceeded(
+            f"This project may have at most {plural(quotas.queued, 'job')} queued.",
+            "Wait until one has started, or cancel one.",
+        )
+    # As a value: PostgreSQL plans for it, and scans all attempts for one that it does not know.
+    since = connection.execute(select(Now() - quotas.window_seconds)).scalar_one()
+    ended = jobs.join(attempts, jobs.c.id == attempts.c.job_id)
+    used = select(reading.total_of()).select_from(ended).where(mine, jobs.c.ended_at > since)
+    asked = select(func.coalesce(func.sum(jobs.c.budget_seconds), 0.0))
+    asked = asked.where(mine, jobs.c.state.in_(UNFINISHED))
+    taken = connection.execute(used).scalar_one() + connection.execute(asked).scalar_one()
+    if taken + wanted > quotas.device_seconds:
+        raise QuotaExceeded(
+            f"This project may use the devices for {quotas.device_seconds:.0f} s within "
+            f"{quotas.window_seconds:.0f} s; this job would exceed that.",
+            "Use a smaller budget, or try later.",
+        )
+
+
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
     row = reading.row_of(connection, job_id, project, *reading.COLUMNS, jobs.c.needs)
     return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
@@ -262,3 +308,28 @@ def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) 
         events=1,
     )
     connection.execute(row)
+
+
+def remove_ended(database: Database, older_seconds: float) -> int:
+    """Remove some jobs that ended before a certain time, oldest first, with all that is of them."""
+    with database.writing() as connection:
+        # As a value: PostgreSQL uses no index for a clock that it reads row by row.
+        until = connection.execute(select(Now() - older_seconds)).scalar_one()
+        old = select(jobs.c.id).where(jobs.c.ended_at < until)
+        query = old.order_by(jobs.c.ended_at).limit(AT_ONCE)
+        found = connection.execute(query).scalars().all()
+        if not found:
+            return 0
+        seconds = select(reading.total_of()).where(attempts.c.job_id.in_(found)).scalar_subquery()
+        connection.execute(insert_new(connection, totals, name=_REMOVED, value=0.0))
+        total = update(totals).where(totals.c.name == _REMOVED)
+        connection.execute(total.values(value=totals.c.value + seconds))
+        for table in (events, trials, attempts):
+            connection.execute(delete(table).where(table.c.job_id.in_(found)))
+        connection.execute(delete(jobs).where(jobs.c.id.in_(found)))
+    return len(found)
+
+
+def still_there(database: Database, job_ids: Collection[str]) -> set[str]:
+    with database.reading() as connection:
+        return set(connection.execute(select(jobs.c.id).where(jobs.c.id.in_(job_ids))).scalars())

@@ -23,9 +23,18 @@ from autotune.api.settings import PREFIX, Code, Patience, Settings
 from autotune.api.store import attempts
 from autotune.api.store.attempts import superseded
 from autotune.api.store.database import Database
-from autotune.api.values import AttemptReport, ClaimedJob, JobOutcome, ProcessIdentity
-from autotune.api.work import messages, processes
-from autotune.api.work.messages import ODD, FinalMessage, GaveUp, Message, SearchOrder, message
+from autotune.api.values import AttemptReport, ClaimedJob, JobOutcome
+from autotune.api.work import processes
+from autotune.api.work.child import (
+    MOST_DEATHS,
+    ODD,
+    FinalMessage,
+    Found,
+    GaveUp,
+    Message,
+    SearchOrder,
+    message,
+)
 from autotune.api.workloads import Registry
 from autotune.space import Space
 from autotune.text import cleaned, roughly, size
@@ -47,14 +56,14 @@ LONGEST_LINE, AT_ONCE, MOST = 1 << 26, 1 << 24, 1 << 28
 """Bytes of a message, of what is heard before it is looked at, and of all messages."""
 
 
-def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messages.SearchOrder:
+def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> SearchOrder:
     request = claimed.job
     out = (settings.jobs / claimed.job.id / str(claimed.token.attempt)).absolute()
     left = max(request.seconds - claimed.used_seconds, min(LAST_SECONDS, request.seconds))
     deaths = Counter(claimed.killers)
     # A study without trials may be another machine's, or of other code.
     goes_on = claimed.study and claimed.kept
-    return messages.SearchOrder(
+    return SearchOrder(
         name=f"job {claimed.job.id}",
         **_what(request, registry, settings, out),
         space=request.space,
@@ -64,7 +73,7 @@ def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> messag
         isolation=settings.network,
         kept=claimed.kept if goes_on else (),
         study=claimed.study if goes_on else None,
-        excluded=tuple(each for each, count in deaths.items() if count >= messages.MOST_DEATHS),
+        excluded=tuple(each for each, count in deaths.items() if count >= MOST_DEATHS),
     )
 
 
@@ -133,10 +142,7 @@ class Tuner:
                 raise
             finally:
                 os.close(theirs)
-
-    @property
-    def identity(self) -> ProcessIdentity | None:
-        return processes.identity(self._process.pid)
+        self.pid = self._process.pid
 
     @property
     def ended(self) -> int | None:
@@ -399,9 +405,9 @@ class Supervision:
         return None
 
 
-def outcome_of(cause: EndCause, final: messages.FinalMessage | None, job: Job) -> JobOutcome:
+def outcome_of(cause: EndCause, final: FinalMessage | None, job: Job) -> JobOutcome:
     match final:
-        case messages.Found(recommendation=result):
+        case Found(recommendation=result):
             gain = result.gain_over_yours
             return JobOutcome(
                 state=State.DONE,
@@ -410,7 +416,7 @@ def outcome_of(cause: EndCause, final: messages.FinalMessage | None, job: Job) -
                 summary=result.summary,
                 recommendation=result.model_dump_json(exclude={"trials"}),
             )
-        case messages.GaveUp(reason=reason, interrupted=False):
+        case GaveUp(reason=reason, interrupted=False):
             return failed(reason)
     if cause is EndCause.CANCELLED:
         return JobOutcome(state=State.CANCELLED)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 
-from autotune.api.values import ProcessIdentity
 from autotune.machine import boot_id
 
 MARKER = "AUTOTUNE_ATTEMPT"
@@ -26,24 +25,28 @@ def this_host() -> str:
     return f"{boot_id()} {Path('/proc/self/ns/pid').readlink()}"
 
 
-def identity(pid: int) -> ProcessIdentity | None:
-    """Return the identity of a process, or None if it is gone."""
+def identity(pid: int) -> tuple[int, int] | None:
+    """Return a process's number and when it started, or None if it is gone.
+
+    The start is in clock ticks from the boot, as the time of day may be set while the process runs;
+    with it a process is never mistaken for a later one of the same number.
+    """
     with suppress(psutil.Error):
         process = psutil.Process(pid)
-        # Counted from the boot: the time of day may be set while the process runs.
         seconds = process.create_time() - psutil.boot_time()
         if _lives(process):
-            return ProcessIdentity(pid=pid, started=round(seconds * os.sysconf("SC_CLK_TCK")))
+            return pid, round(seconds * os.sysconf("SC_CLK_TCK"))
     return None
 
 
-def recorded(process: ProcessIdentity) -> list[psutil.Process]:
-    """Return the process that was recorded, unless it is gone and its number another's."""
+def left(marker: str, pid: int | None, started: int | None) -> list[psutil.Process]:
+    """Return what is left of an attempt: what has its marker, and its recorded process."""
+    found = marked(marker)
     with suppress(psutil.Error):
-        found = psutil.Process(process.pid)
-        if identity(process.pid) == process:
-            return [found]
-    return []
+        recorded = psutil.Process(pid or 0)
+        if identity(recorded.pid) == (pid, started):
+            found.append(recorded)
+    return found
 
 
 def marked(marker: str) -> list[psutil.Process]:

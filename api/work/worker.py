@@ -15,21 +15,18 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
-import psutil
-
 from autotune.api import archives, isolation, sandbox
 from autotune.api.isolation import Isolation
 from autotune.api.log import about, log, write_log
 from autotune.api.settings import PRIVATE, Settings, load_settings
 from autotune.api.store import attempts, code, workers
-from autotune.api.store.attempts import mark_unserved
+from autotune.api.store.attempts import AT_ONCE, mark_unserved
 from autotune.api.store.database import Database, cause_of
-from autotune.api.store.jobs import open_database
+from autotune.api.store.jobs import open_database, remove_ended, still_there
 from autotune.api.store.tables import check_schema
-from autotune.api.store.usage import AT_ONCE, remove_ended, still_there
 from autotune.api.store.workers import known_machine
-from autotune.api.values import ClaimedJob, JobOutcome, OrphanedProcesses, WorkerInfo
-from autotune.api.work import messages, processes
+from autotune.api.values import ClaimedJob, JobOutcome, WorkerInfo
+from autotune.api.work import processes
 from autotune.api.work.attempt import (
     EndCause,
     Lease,
@@ -39,6 +36,7 @@ from autotune.api.work.attempt import (
     order,
     outcome_of,
 )
+from autotune.api.work.child import UNUSABLE, Found, GaveUp, Stuck, detail
 from autotune.engine.resolve import new_engine
 from autotune.face import Face, shown_by
 from autotune.machine import Machine
@@ -144,7 +142,7 @@ class Worker:
             log(exc.cause, logging.WARNING, error=cause_of(exc))
         except Exception as exc:  # noqa: BLE001 - one job must not end the worker of all others
             what = "A job cannot be run."
-            log(what, logging.ERROR, error=type(exc).__name__, text=messages.detail(exc))
+            log(what, logging.ERROR, error=type(exc).__name__, text=detail(exc))
         return False
 
     def run_one(self) -> bool:
@@ -181,7 +179,7 @@ class Worker:
         except (InvalidTuning, BadArchive, CodeTooLarge) as exc:
             return self._finish(lease, failed(str(exc)))
         except OSError as exc:
-            return self._stuck(lease, messages.detail(exc))
+            return self._stuck(lease, detail(exc))
         return self._tune(lease, tuner)
 
     def _unpack(self, claimed: ClaimedJob, folder: Path) -> None:
@@ -210,9 +208,9 @@ class Worker:
 
     def _tune(self, lease: Lease, tuner: Tuner) -> State:
         with _ended_at_last(tuner, lease):
-            identity = tuner.identity
+            identity = processes.identity(tuner.pid)
             if identity is not None:
-                lease.insist(lambda: attempts.note_process(self._database, lease.token, identity))
+                lease.insist(lambda: attempts.note_process(self._database, lease.token, *identity))
                 tuner.go()
             supervision = Supervision(lease, tuner, self._settings.code, self._stop.is_set)
             cause = supervision.follow()
@@ -220,12 +218,12 @@ class Worker:
         if tuner.order.code is not None:
             shutil.rmtree(tuner.order.code, ignore_errors=True)
         final = supervision.final
-        if isinstance(final, messages.Stuck):
+        if isinstance(final, Stuck):
             if tuner.order.code is None or shutil.disk_usage(tuner.order.out).free < ROOM:
                 return self._stuck(lease, final.for_log)
             most = size(self._settings.code.disk)
             return self._finish(lease, failed(f"The program has filled the {most} of its disk."))
-        if isinstance(final, messages.Found):
+        if isinstance(final, Found):
             self._inspection.take(final.recommendation.machine)
         if cause is EndCause.DIED:
             by = f"was terminated by signal {-exit_code}"
@@ -233,7 +231,7 @@ class Worker:
             return self._let_go(lease, attempts.DIED, f"The search's process {how}.")
         if cause is EndCause.STOPPED:
             return self._let_go(lease, attempts.RELEASED, "The worker was shut down.")
-        if isinstance(final, messages.GaveUp) and final.for_log:
+        if isinstance(final, GaveUp) and final.for_log:
             log("The engine could not run a search.", logging.ERROR, error=final.for_log)
         return self._finish(lease, outcome_of(supervision.asked or cause, final, lease.claimed.job))
 
@@ -252,7 +250,7 @@ class Worker:
     def _stuck(self, lease: Lease, error: str) -> State:
         """Put a job back that this host cannot run now, which is no fault of the job."""
         log("A job's folder cannot be used.", logging.ERROR, error=error)
-        return self._put_back(lease, attempts.STUCK, messages.UNUSABLE)
+        return self._put_back(lease, attempts.STUCK, UNUSABLE)
 
     def _put_back(self, lease: Lease, ending: str, reason: str) -> State:
         """Let go of a job, and take none for a while: the next one would fare no better."""
@@ -317,12 +315,12 @@ def sweep(database: Database, host: str) -> bool:
     """
     clean = True
     for each in attempts.orphans(database, host):
-        if processes.end_all(partial(_left, each)):
-            attempts.swept(database, each)
+        if processes.end_all(partial(processes.left, each.marker, each.pid, each.pid_started)):
+            attempts.swept(database, each.job_id, each.number)
         else:
             clean = False
             what = "Processes of an earlier attempt cannot be killed."
-            log(what, logging.ERROR, job=each.job_id, attempt=each.attempt)
+            log(what, logging.ERROR, job=each.job_id, attempt=each.number)
     return clean
 
 
@@ -341,11 +339,6 @@ def remove_old(database: Database, folder: Path, seconds: float) -> None:
                 old[each.name] = each
     for name in old.keys() - still_there(database, list(old)):
         shutil.rmtree(old[name], ignore_errors=True)
-
-
-def _left(what: OrphanedProcesses) -> list[psutil.Process]:
-    found = set(processes.marked(what.marker))
-    return [*(found | set(processes.recorded(what.identity) if what.identity else ()))]
 
 
 class Inspection:

@@ -19,8 +19,8 @@ from autotune.answer import Answer, Verdict
 from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, session_of
 from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
 from autotune.api.http.problems import STATUSES
+from autotune.api.http.rest import JobId
 from autotune.api.http.service import Here
-from autotune.api.http.tunings import JobId
 from autotune.api.requests import ListQuery
 from autotune.api.values import LOCAL_PROJECT, JobDetail
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted

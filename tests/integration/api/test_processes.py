@@ -21,9 +21,9 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def test_another_process_of_the_same_number_is_spared(sleeper: subprocess.Popen[bytes]) -> None:
-    born = processes.identity(sleeper.pid)
-    assert processes.recorded(born.model_copy(update={"started": born.started - 1})) == []
-    assert sleeper.poll() is None
-    (found,) = processes.recorded(born)
+    pid, started = processes.identity(sleeper.pid)
+    assert processes.left("another", pid, started - 1) == []
+    assert processes.left("another", None, None) == []
+    (found,) = processes.left("another", pid, started)
     found.kill()
     assert sleeper.wait(60) == -9

@@ -11,7 +11,7 @@ from autotune.api.store import attempts, tables
 from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.values import ClaimedJob, LeaseToken, ProcessIdentity, WorkerInfo
+from autotune.api.values import ClaimedJob, LeaseToken, WorkerInfo
 from autotune.config import Configuration
 from autotune.trial import Trial
 from autotune.wire.errors import QuotaExceeded
@@ -163,15 +163,15 @@ def test_what_may_be_left_of_attempts_is_known(
     """An attempt that is over counts on its own host until it was swept; one that runs does not."""
     jobs.submit(asked, "me")
     first = take(database)
-    attempts.note_process(database, first.token, ProcessIdentity(pid=7, started=9))
-    assert attempts.orphans(database, "h") == ()
+    attempts.note_process(database, first.token, 7, 9)
+    assert not attempts.orphans(database, "h")
     lapse(database)
     take(database)
     (left,) = attempts.orphans(database, "h")
-    assert (left.marker, left.identity) == (first.marker, ProcessIdentity(pid=7, started=9))
-    assert attempts.orphans(database, "another host") == ()
-    attempts.swept(database, left)
-    assert attempts.orphans(database, "h") == ()
+    assert (left.marker, left.pid, left.pid_started) == (first.marker, 7, 9)
+    assert not attempts.orphans(database, "another host")
+    attempts.swept(database, left.job_id, left.number)
+    assert not attempts.orphans(database, "h")
 
 
 @pytest.mark.parametrize(("trial", "used"), [(None, 0), (ended_trial(), 100)])

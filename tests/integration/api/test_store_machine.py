@@ -20,7 +20,7 @@ from autotune.api.store.attempts import AttemptReport
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.store.tables import jobs, metadata
-from autotune.api.values import JobOutcome, LeaseToken, ProcessIdentity, WorkerInfo
+from autotune.api.values import JobOutcome, LeaseToken, WorkerInfo
 from autotune.api.workloads import Registered, Registry
 from autotune.wire.errors import IllegalTransition, Superseded
 from autotune.wire.events import Ended
@@ -139,7 +139,7 @@ class StoreMachine(RuleBasedStateMachine):
         for write in (
             lambda: attempts.renew(self.database, token, LEASE),
             lambda: attempts.status(self.database, token),
-            lambda: attempts.note_process(self.database, token, ProcessIdentity(pid=1, started=1)),
+            lambda: attempts.note_process(self.database, token, 1, 1),
             lambda: attempts.record(
                 self.database, token, AttemptReport(number=1, trial=ended_trial(99))
             ),

@@ -12,7 +12,7 @@ from autotune.api.settings import Settings
 from autotune.api.store import attempts, tables
 from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
-from autotune.api.work.messages import NO_ENGINE, UNUSABLE
+from autotune.api.work.child import NO_ENGINE, UNUSABLE
 from autotune.api.work.worker import Worker
 from autotune.result import Result
 from autotune.wire.events import Released

@@ -22,7 +22,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import LeaseToken, WorkerInfo
 from autotune.api.work.attempt import EndCause, outcome_of
-from autotune.api.work.messages import Found
+from autotune.api.work.child import Found
 from autotune.config import Configuration
 from autotune.events import TrialEnded
 from autotune.reason import Message

@@ -20,7 +20,7 @@ from autotune.api.http.app import Impatient, _complaints
 from autotune.api.log import logger
 from autotune.api.settings import Settings
 from autotune.api.work.attempt import _read
-from autotune.api.work.messages import GaveUp
+from autotune.api.work.child import GaveUp
 from tests.waiting import until
 
 DEAREST = ("/openapi.json", "/docs/files/swagger-ui-bundle.js", "/docs", "/sign-in")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.tunings import MEDIA_TYPES
+from autotune.api.http.rest import MEDIA_TYPES
 from autotune.api.identity import Scope
 from autotune.api.store.database import Database
 from autotune.config import Configuration

@@ -72,11 +72,11 @@ def test_a_job_that_no_worker_can_run_says_what_it_needs(database: Database, job
     assert found.waiting.sentence == "No worker that is there can run it."
     shown = [each.body for each in jobs.events(job.id, "me")]
     assert shown.count(Notice(text=found.reason)) == 1
-    assert jobs.activity().unserved == 1
+    assert jobs.activity()[1] == 1
     workers.seen(database, PAIR)
     attempts.mark_unserved(database)
     assert jobs.placed(job.id, "me").reason is None
-    assert jobs.activity().unserved == 0
+    assert jobs.activity()[1] == 0
 
 
 @pytest.mark.parametrize("killed", [True, False])
@@ -95,7 +95,7 @@ def test_a_job_that_no_worker_can_go_on_with_says_so(
     found = jobs.get(job.id, "me")
     assert found.state is State.QUEUED
     assert "on the devices 'plain'" in found.reason
-    assert jobs.activity().unserved == 1
+    assert jobs.activity()[1] == 1
     said = Released(attempt=1, reason=found.reason) if killed else Notice(text=found.reason)
     assert jobs.events(job.id, "me")[-1].body == said
 

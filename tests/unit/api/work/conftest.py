@@ -11,7 +11,7 @@ from autotune.api.store.database import Database
 from autotune.api.store.jobs import Jobs
 from autotune.api.values import WorkerInfo
 from autotune.api.work.attempt import order
-from autotune.api.work.messages import SearchOrder
+from autotune.api.work.child import SearchOrder
 from autotune.api.workloads import Registry
 from autotune.wire.jobs import JobRequest
 

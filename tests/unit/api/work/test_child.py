@@ -10,8 +10,7 @@ import pytest
 
 from autotune.api.values import AttemptReport
 from autotune.api.work import child
-from autotune.api.work.child import Reporting
-from autotune.api.work.messages import Message, SearchOrder
+from autotune.api.work.child import Message, Reporting, SearchOrder
 from autotune.config import Configuration
 from autotune.engine.base import Engine
 from autotune.engine.tasks import trial_in

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from autotune.api.work.messages import (
+from autotune.api.work.child import (
     LONGEST_DETAIL,
     LONGEST_REASON,
     NO_ENGINE,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autotune.api.work.attempt import LAST_SECONDS
-from autotune.api.work.messages import SearchOrder
+from autotune.api.work.child import SearchOrder
 from autotune.config import Configuration
 from tests.trials import ended_trial
 

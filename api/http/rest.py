@@ -1,21 +1,28 @@
-"""Jobs: asking for them, following them, ending them, and the files of their results."""
+"""The REST routes: jobs and the files of their results, uploaded code, and what operators need."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path as File
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
 from fastapi.sse import EventSourceResponse
-from pydantic import AfterValidator, Field, computed_field, create_model
+from pydantic import AfterValidator, Field, JsonValue, computed_field, create_model
 from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect
 
-from autotune.api.http.access import Reader, Writer, admit
+from autotune.api import archives
+from autotune.api.http.access import Reader, Uploader, Writer, admit
 from autotune.api.http.middleware import json_only
-from autotune.api.http.service import Here
+from autotune.api.http.service import METRICS_TYPE, Here, Service
 from autotune.api.identity import Scope
+from autotune.api.log import note
 from autotune.api.requests import DIGITS, ListQuery
+from autotune.api.store import code
 from autotune.api.store.jobs import MOST_TRIALS
 from autotune.api.values import read
 from autotune.base import Described, Value
@@ -26,10 +33,10 @@ from autotune.result.html import page, policy
 from autotune.result.stored import configuration_text
 from autotune.stats.intervals import Interval
 from autotune.trial import Trial
-from autotune.wire.errors import NotFound, no_such_job
-from autotune.wire.jobs import FINAL, Job, JobRequest, Page
+from autotune.wire.errors import BadArchive, NotFound, no_such_job
+from autotune.wire.jobs import FINAL, CodeAnswer, Job, JobRequest, Page, WorkersAnswer
 
-router = APIRouter(tags=["tunings"])
+tunings, uploads, operating = (APIRouter(tags=[each]) for each in ("tunings", "code", "operating"))
 _LOCATION = {"headers": {"Location": {"schema": {"type": "string"}}}}
 
 
@@ -155,7 +162,7 @@ async def stream_of(
             yield stream
 
 
-@router.post(
+@tunings.post(
     "/v1/tunings", status_code=202, responses={202: _LOCATION}, dependencies=[Depends(json_only)]
 )
 def create_job(
@@ -178,7 +185,7 @@ def create_job(
     return job
 
 
-@router.get("/v1/tunings")
+@tunings.get("/v1/tunings")
 def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> Page:
     """List the jobs of the caller's project, newest first.
 
@@ -187,13 +194,13 @@ def list_jobs(query: Annotated[ListQuery, Query()], key: Reader, here: Here) -> 
     return here.jobs.page(key.project, query)
 
 
-@router.get("/v1/tunings/{job_id}")
+@tunings.get("/v1/tunings/{job_id}")
 def get_job(job_id: JobId, key: Reader, here: Here) -> Job:
     """Get a job's state, progress and verdict; of one that waits, for what and how long."""
     return here.jobs.placed(job_id, key.project)
 
 
-@router.get("/v1/tunings/{job_id}/trials")
+@tunings.get("/v1/tunings/{job_id}/trials")
 def list_trials(
     job_id: JobId, query: Annotated[TrialsQuery, Query()], key: Reader, here: Here
 ) -> TrialsAnswer:
@@ -219,7 +226,7 @@ _EVENT = {
 }
 
 
-@router.get(
+@tunings.get(
     "/v1/tunings/{job_id}/events",
     response_class=Response,  # The other class would make this function a generator.
     responses={
@@ -237,14 +244,14 @@ async def follow_job(stream: Annotated[Stream | None, Depends(stream_of)]) -> Re
     )
 
 
-@router.get("/v1/tunings/{job_id}/recommendation")
+@tunings.get("/v1/tunings/{job_id}/recommendation")
 def get_recommendation(job_id: JobId, key: Reader, here: Here) -> RecommendationAnswer:
     """Get the best configuration, its speed-up with interval, the reasons, and the program."""
     record, trials = here.jobs.short_recommendation(job_id, key.project)
     return read(RecommendationAnswer, f'{record[:-1]},"trials":{trials}}}')
 
 
-@router.post("/v1/tunings/{job_id}/cancel", status_code=202)
+@tunings.post("/v1/tunings/{job_id}/cancel", status_code=202)
 def cancel_job(job_id: JobId, key: Writer, here: Here) -> Job:
     """Cancel a job, whose processes end within forty seconds; cancelling it again has no effect."""
     return here.jobs.cancel(job_id, key.project)
@@ -279,20 +286,20 @@ def text_answer(*media_types: str) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {each: {"schema": {"type": kind}} for each, kind in kinds.items()}}}
 
 
-@router.get("/v1/tunings/{job_id}/result")
+@tunings.get("/v1/tunings/{job_id}/result")
 def get_result(job_id: JobId, key: Reader, here: Here) -> Result:
     """Get everything that the search has found, from which its files can be written."""
     return here.jobs.recommendation(job_id, key.project)
 
 
-@router.get("/v1/tunings/{job_id}/config", response_class=Response, responses=text_answer(YAML))
+@tunings.get("/v1/tunings/{job_id}/config", response_class=Response, responses=text_answer(YAML))
 def get_config(job_id: JobId, key: Reader, here: Here) -> Response:
     """Get config.yaml: what was decided; `result` is its result.json."""
     result = here.jobs.recommendation(job_id, key.project)
     return _file("config.yaml", configuration_text(result), YAML)
 
 
-@router.get(
+@tunings.get(
     "/v1/tunings/{job_id}/script",
     response_class=Response,
     responses=text_answer(*MEDIA_TYPES.values()),
@@ -306,7 +313,7 @@ def get_script(job_id: JobId, key: Reader, here: Here, part: Part = "train") -> 
     return _file(name, found, MEDIA_TYPES[f".{name.rpartition('.')[2]}"])
 
 
-@router.get(
+@tunings.get(
     "/v1/tunings/{job_id}/report", response_class=Response, responses=text_answer("text/html")
 )
 def get_report(job_id: JobId, key: Reader, here: Here) -> Response:
@@ -315,7 +322,7 @@ def get_report(job_id: JobId, key: Reader, here: Here) -> Response:
     return Response(page(result), media_type="text/html", headers=_OF_A_PAGE)
 
 
-@router.get(
+@tunings.get(
     "/v1/tunings/{job_id}/trials/{number}/output",
     response_class=Response,
     responses=text_answer("text/plain"),
@@ -329,3 +336,125 @@ def get_output(job_id: JobId, number: TrialNumber, key: Reader, here: Here) -> R
 def _file(name: str, text: str, media_type: str) -> Response:
     disposition = f'attachment; filename="{name}"'
     return Response(text, media_type=media_type, headers={"Content-Disposition": disposition})
+
+
+Digest = Annotated[
+    str,
+    Path(
+        pattern="^[0-9a-f]{64}$",
+        description="SHA-256 of the archive's bytes, in lower-case hexadecimal.",
+        examples=["9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+    ),
+]
+_KINDS = ("application/gzip", "application/x-tar", "application/zip", "application/octet-stream")
+_BODY: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {each: {"schema": {"type": "string", "format": "binary"}} for each in _KINDS},
+    }
+}
+
+
+@uploads.put(
+    "/v1/code/{digest}",
+    openapi_extra=_BODY,
+    responses={201: {"model": CodeAnswer, "description": "It is new."}},
+)
+async def upload_code(
+    digest: Digest, request: Request, response: Response, key: Uploader, here: Here
+) -> CodeAnswer:
+    """Upload a folder as a tar, gzipped or not, or a zip; a job names it by its digest.
+
+    Equal code needs to be sent once. Links are refused.
+    """
+    with tempfile.NamedTemporaryFile(dir=here.settings.data, prefix=".upload-") as file:
+        found = hashlib.sha256()
+        try:
+            async for chunk in request.stream():
+                found.update(chunk)
+                await run_in_threadpool(file.write, chunk)
+        except ClientDisconnect as exc:
+            raise BadArchive("The archive came to an end too soon.", "Send it again.") from exc
+        if found.hexdigest() != digest:
+            raise BadArchive(
+                f"The digest of what came is {found.hexdigest()}.",
+                "Send the archive whole, to the address of its own digest.",
+            )
+        file.flush()
+        is_new = await run_in_threadpool(_keep, here, key.project, digest, File(file.name))
+        response.status_code = 201 if is_new else 200
+        return await run_in_threadpool(code.about, here.database, key.project, digest)
+
+
+def _keep(here: Service, project: str, digest: str, archive: File) -> bool:
+    held, most = archives.read(archive, here.settings.code.limits), here.settings.quotas.code
+    is_new = code.keep(here.database, project, digest, archive.read_bytes(), held, most)
+    if is_new:
+        note("upload code", digest[:12], project=project)
+    return is_new
+
+
+@uploads.get("/v1/code/{digest}")
+def get_code(digest: Digest, key: Uploader, here: Here) -> CodeAnswer:
+    """Tell what is kept of uploaded code, and so whether it need not be sent again."""
+    return code.about(here.database, key.project, digest)
+
+
+class WorkloadAnswer(Described):
+    """A workload that may be asked for."""
+
+    name: str
+    description: str
+    parameters: dict[str, JsonValue]
+    """A JSON Schema of `params`."""
+
+
+class WorkloadsAnswer(Described):
+    """All workloads by name."""
+
+    workloads: tuple[WorkloadAnswer, ...]
+
+
+class HealthAnswer(Described):
+    """The state of the service in a word."""
+
+    status: str
+
+
+@operating.get("/v1/workloads")
+async def list_workloads(here: Here, _: Reader) -> WorkloadsAnswer:
+    """List the registered workloads and their parameters."""
+    answers = (
+        WorkloadAnswer(
+            name=name,
+            description=workload.description,
+            parameters=workload.parameters.model_json_schema(),
+        )
+        for name, workload in sorted(here.registry.items())
+    )
+    return WorkloadsAnswer(workloads=tuple(answers))
+
+
+@operating.get("/v1/workers")
+def list_workers(key: Reader, here: Here) -> WorkersAnswer:
+    """List the workers that are there, with what they have, and what each of them does."""
+    return WorkersAnswer(workers=here.jobs.workers(key.project))
+
+
+@operating.get("/healthz")
+async def get_liveness() -> HealthAnswer:
+    """Check that the process is alive, whatever the state of the database."""
+    return HealthAnswer(status="alive")
+
+
+@operating.get("/readyz")
+def get_readiness(here: Here) -> HealthAnswer:
+    """Check that the database responds, has the schema of this version, and takes changes."""
+    here.jobs.check()
+    return HealthAnswer(status="ready")
+
+
+@operating.get("/metrics", response_class=Response, responses=text_answer("text/plain"))
+def get_metrics(here: Here, _: Reader) -> Response:
+    """Get request counts and latencies of this process, and jobs by state, for Prometheus."""
+    return Response(here.metrics.text(), media_type=METRICS_TYPE)
