@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from autotune.base import Value
+from autotune.api.settings import Code
 from autotune.text import is_line, plural, size
 from autotune.wire.errors import BadArchive, CodeTooLarge
 
@@ -36,14 +36,6 @@ _DAMAGED = (
 """Errors of the readers for a file that is no archive, is cut, encrypted or packed otherwise."""
 
 
-class Limits(Value):
-    """Most that an archive may hold."""
-
-    files: int
-    bytes: int
-    """Size of all files, unpacked."""
-
-
 class _Entry(NamedTuple):
     name: str
     size: int = 0
@@ -53,7 +45,7 @@ class _Entry(NamedTuple):
     """None of a folder, and of what is neither."""
 
 
-def read(archive: Path, limits: Limits, into: Path | None = None) -> tuple[int, int]:
+def read(archive: Path, limits: Code, into: Path | None = None) -> tuple[int, int]:
     """Return an archive's number of files and their bytes; unpack it into an empty folder.
 
     Raises:
@@ -93,7 +85,7 @@ def _twice(path: PurePosixPath) -> BadArchive:
     return BadArchive(f"The archive has {_shown(path)} twice.", "Pack a folder as it is.")
 
 
-def _check(files: int, total: int, limits: Limits) -> None:
+def _check(files: int, total: int, limits: Code) -> None:
     if files > limits.files:
         raise CodeTooLarge(
             f"The archive has more than {plural(limits.files, 'file')}.",
@@ -148,7 +140,7 @@ def _shown(path: PurePosixPath) -> str:
 
 
 @contextmanager
-def _entries(archive: Path, limits: Limits) -> Iterator[Iterator[_Entry]]:
+def _entries(archive: Path, limits: Code) -> Iterator[Iterator[_Entry]]:
     with archive.open("rb") as file:
         begins = file.read(4)
         file.seek(0)
@@ -162,7 +154,7 @@ def _entries(archive: Path, limits: Limits) -> Iterator[Iterator[_Entry]]:
 
 
 @contextmanager
-def _unzipped(file: IO[bytes], limits: Limits) -> Iterator[IO[bytes]]:
+def _unzipped(file: IO[bytes], limits: Code) -> Iterator[IO[bytes]]:
     """Give what is gzipped, as far as an archive within the limits may go.
 
     The headers of a tar are read whole, so they must not be longer than that.
@@ -191,7 +183,7 @@ def _of_tar(file: IO[bytes]) -> Iterator[_Entry]:
             )
 
 
-def _of_zip(file: IO[bytes], limits: Limits) -> Iterator[_Entry]:
+def _of_zip(file: IO[bytes], limits: Code) -> Iterator[_Entry]:
     # The directory is read whole: what has far too many entries is refused before.
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as every:
         count, at = 0, every.find(_ZIPPED)

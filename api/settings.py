@@ -27,7 +27,6 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from autotune.api.archives import Limits
 from autotune.api.identity import TrustedProxy
 from autotune.api.isolation import Isolation
 from autotune.api.log import LogStyle
@@ -63,7 +62,7 @@ class Code(Value):
     """Limits of uploaded code; keys need the scope `code` to upload any."""
 
     bytes: int = Field(default=64 * 2**20, ge=1024)
-    """Size of an archive, and of its files."""
+    """Size of an archive, and of its files, unpacked."""
     files: int = Field(default=10_000, ge=1)
     """Files of an archive."""
     folders: tuple[Path, ...] = ()
@@ -77,10 +76,6 @@ class Code(Value):
     @property
     def most_memory(self) -> int:
         return self.memory or psutil.virtual_memory().total * 9 // 10
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(files=self.files, bytes=self.bytes)
 
 
 class Patience(Value):

@@ -10,10 +10,8 @@ from autotune.base import Value
 from autotune.config import Configuration
 from autotune.events import Event as SearchEvent
 from autotune.machine import Machine
-from autotune.result import Result
 from autotune.trial import Trial
 from autotune.wire.errors import UnreadableRecord
-from autotune.wire.events import JobEvent
 from autotune.wire.jobs import Job, Label, State
 
 LOCAL_PROJECT = "local"
@@ -29,15 +27,6 @@ def read(kind: type[Kept] | TypeAdapter[Kept], record: str | bytes) -> Kept:
         return adapter.validate_json(record, extra="ignore")
     except Exception as exc:  # A validator may fail in any way at what it was not made for.
         raise UnreadableRecord(UNREADABLE, "Ask the operator.") from exc
-
-
-class JobDetail(Value):
-    job: Job
-    trials: tuple[Trial, ...]
-    events: tuple[JobEvent, ...]
-    """The latest ones, oldest first."""
-    spent: float
-    recommendation: Result | None
 
 
 class LeaseToken(Value):

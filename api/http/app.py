@@ -28,7 +28,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from autotune.api.http import rest
 from autotune.api.http.access import Access, in_address, is_loopback, served
 from autotune.api.http.middleware import BodyLimit, Envelope, is_request_id
-from autotune.api.http.page import rendering, routes
+from autotune.api.http.page import pages
 from autotune.api.http.problems import DOCUMENTED, HANDLED
 from autotune.api.http.service import Service
 from autotune.api.log import log
@@ -43,7 +43,7 @@ DESCRIPTION = (
     "Create a tuning job for uploaded code or for a registered workload, follow it, and fetch the "
     "best configuration and its training program. Errors are problem details (RFC 9457)."
 )
-ROUTERS = (rest.tunings, rest.uploads, rest.operating, routes.router, rendering.router)
+ROUTERS = (rest.tunings, rest.uploads, rest.operating, pages.router)
 # The compressed length of a page that shows what a request has sent would reveal the rest.
 _AS_THEY_ARE = (*DEFAULT_EXCLUDED_CONTENT_TYPES, "text/html")
 GRACE_SECONDS = 3
@@ -69,7 +69,7 @@ def create_app(service: Service) -> FastAPI:
         generate_unique_id_function=lambda route: route.name,
         responses=DOCUMENTED,
         middleware=_middleware(service.settings, keys=service.keyring is not None),
-        exception_handlers={**dict.fromkeys(HANDLED, rendering.refuse), 405: _refuse_method},
+        exception_handlers={**dict.fromkeys(HANDLED, pages.refuse), 405: _refuse_method},
     )
     app.state.service = service
     for each in ROUTERS:
@@ -84,7 +84,7 @@ async def _openapi(request: Request) -> Response:
     app = request.app
     if not hasattr(app.state, "document"):
         app.state.document = json.dumps(app.openapi()).encode()
-    return rendering.constant(request, app.state.document, "application/json")
+    return pages.constant(request, app.state.document, "application/json")
 
 
 def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
@@ -97,14 +97,14 @@ def _middleware(settings: Settings, *, keys: bool) -> list[Middleware]:
         Middleware(ProxyHeadersMiddleware, trusted_hosts=["127.0.0.1", *proxies]),
         Middleware(GZipMiddleware, compresslevel=5, exclude_content_types=_AS_THEY_ARE),
         Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False),
-        Middleware(Access, refuse=rendering.refuse),
+        Middleware(Access, refuse=pages.refuse),
         Middleware(BodyLimit, usual=settings.web.body, code=settings.code.bytes),
     ]
 
 
 async def _refuse_method(request: Request, error: Exception) -> Response:
     """Answer with all methods of an address; the framework names those of one route."""
-    response = await rendering.refuse(request, error)
+    response = await pages.refuse(request, error)
     routes = (each for router in ROUTERS for each in router.routes if isinstance(each, APIRoute))
     fitting = [each for each in routes if each.matches(request.scope)[0] is not Match.NONE]
     if fitting:  # Otherwise it is none of our routes, and the framework knows.

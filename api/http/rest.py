@@ -387,7 +387,7 @@ async def upload_code(
 
 
 def _keep(here: Service, project: str, digest: str, archive: File) -> bool:
-    held, most = archives.read(archive, here.settings.code.limits), here.settings.quotas.code
+    held, most = archives.read(archive, here.settings.code), here.settings.quotas.code
     is_new = code.keep(here.database, project, digest, archive.read_bytes(), held, most)
     if is_new:
         note("upload code", digest[:12], project=project)

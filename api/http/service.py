@@ -28,7 +28,7 @@ from autotune.wire.errors import (
     ServiceError,
     TooManyStreams,
 )
-from autotune.wire.events import Ended, JobEvent
+from autotune.wire.events import Ended
 from autotune.wire.jobs import State
 
 
@@ -161,7 +161,12 @@ class Streams:
         patience = self._web.heartbeat / 2
         due = silent = time.monotonic()
         while not self._closing.is_set():
-            found = await self._read(job_id, after)
+            try:
+                found = await run_in_threadpool(self._jobs.events, job_id, None, after=after)
+            except DatabaseUnavailable:
+                # Followers stay: a new connection would find the database gone as well.
+                log("Events cannot be read.", logging.WARNING, job=job_id)
+                found = ()
             for event in found:
                 after, text = event.number, event.model_dump_json()
                 yield format_sse_event(event=event.body.kind, id=str(after), data_str=text)
@@ -170,8 +175,12 @@ class Streams:
             now = time.monotonic()
             if now >= due:
                 due = now + patience
-                if not await _admitted(again):
+                try:
+                    await again()
+                except (KeyRefused, NotFound, ScopeMissing):
                     return
+                except ServiceError:
+                    log("The API key of an event stream cannot be checked.", logging.WARNING)
             if found:
                 silent = now
                 continue
@@ -180,21 +189,3 @@ class Streams:
                 yield HEARTBEAT
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), self._web.poll)
-
-    async def _read(self, job_id: str, after: int) -> tuple[JobEvent, ...]:
-        try:
-            return await run_in_threadpool(self._jobs.events, job_id, None, after=after)
-        except DatabaseUnavailable:
-            # Followers stay: a new connection would find the database gone as well.
-            log("Events cannot be read.", logging.WARNING, job=job_id)
-        return ()
-
-
-async def _admitted(again: Again) -> bool:
-    try:
-        await again()
-    except (KeyRefused, NotFound, ScopeMissing):
-        return False
-    except ServiceError:
-        log("The API key of an event stream cannot be checked.", logging.WARNING)
-    return True

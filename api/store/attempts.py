@@ -160,12 +160,6 @@ def queued(connection: Connection) -> Iterator[Row[Any]]:
     yield from _in_turns(rows, busy, {row[0]: row[1] or 0.0 for row in latest})
 
 
-def has_job(connection: Connection, info: WorkerInfo) -> bool:
-    """Return whether there is a job for a worker, whichever is next."""
-    rows = (row for query in (_LEFT, _WAITS) for row in connection.execute(query))
-    return any(_may_take(info, row) for row in rows)
-
-
 def unserved(connection: Connection) -> int:
     """Return how many jobs wait for a worker that is not there."""
     return sum(not served for _, served in _with_service(connection))
@@ -289,10 +283,10 @@ def claim(database: Database, info: WorkerInfo, lease_seconds: float) -> Claimed
     early = and_(IS_HELD, jobs.c.expires_at > Now() + 2 * lease_seconds)
     with database.reading() as connection:
         clock_was_put_back = connection.execute(select(jobs.c.id).where(early)).first()
-        if not clock_was_put_back and (
-            _is_unfit(connection, info) or not has_job(connection, info)
-        ):
-            return None  # A look in vain keeps no other transaction from writing.
+        rows = (row for query in (_LEFT, _WAITS) for row in connection.execute(query))
+        may_claim = not _is_unfit(connection, info) and any(_may_take(info, row) for row in rows)
+    if not (clock_was_put_back or may_claim):
+        return None  # A look in vain keeps no other transaction from writing.
     with database.writing() as connection:
         if not clock_was_put_back:
             return _claim(connection, info, lease_seconds)

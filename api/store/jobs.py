@@ -3,7 +3,7 @@
 import secrets
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
@@ -15,7 +15,7 @@ from autotune.api.store.attempts import AT_ONCE, Step, add_events, advance, unse
 from autotune.api.store.database import Database, Now, cause_of, insert_new, lock
 from autotune.api.store.tables import attempts, check_schema, events, jobs, make, totals, trials
 from autotune.api.store.workers import there
-from autotune.api.values import JobDetail, read
+from autotune.api.values import read
 from autotune.api.workloads import Registry
 from autotune.machine import Machine
 from autotune.result import Result
@@ -43,6 +43,17 @@ _ROOM = tuple(f"room {number}".ljust(2000) for number in range(4))
 """Names of totals by which it is found out whether there is room."""
 _REMOVED = "device_seconds"
 """Name of the total of the seconds spent on searches whose jobs were removed."""
+
+
+class JobDetail(NamedTuple):
+    """A job with its latest trials and events."""
+
+    job: Job
+    trials: tuple[Trial, ...]
+    events: tuple[JobEvent, ...]
+    """Oldest first."""
+    spent: float
+    recommendation: Result | None
 
 
 class Jobs:

@@ -214,8 +214,14 @@ def _search(order: SearchOrder, send: Send, shared: str | None) -> Result:
         # A study's own file may lack the last trial, or lie on another host: the database counts.
         restore(_url(order), STUDY, order.study, order.kept)
     engine = cast("Engine", Reporting(new_engine(order.engine), send, order.excluded))
+
+    def tell_wait(wait: Wait | str) -> None:
+        """Send what the job waits for, without the name of a search that is another's."""
+        shown = wait.model_copy(update={"holder": None}) if isinstance(wait, Wait) else None
+        send(events.Notice(text=BUSY, waiting=shown))
+
     # A search without the service may run on this machine.
-    with engine.reserved(order.name, lambda wait: send(_busy(wait)), order.options.budget), engine:
+    with engine.reserved(order.name, tell_wait, order.options.budget), engine:
         send(AttemptReport(began=True, events=(events.Notice(text=_network(shared)),)))
         request = TuningRequest(
             workload=_workload(order),
@@ -247,12 +253,6 @@ def _network(shared: str | None) -> str:
         return f"The search uses the machine's network ({shared})."
     own = "The search runs in its own network namespace"
     return f"{own}; its workers are not reachable from outside."
-
-
-def _busy(wait: Wait | str) -> events.Notice:
-    """Return what a job waits for, without the name of a search that is another's."""
-    shown = wait.model_copy(update={"holder": None}) if isinstance(wait, Wait) else None
-    return events.Notice(text=BUSY, waiting=shown)
 
 
 def _url(order: SearchOrder) -> str:

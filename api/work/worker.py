@@ -190,7 +190,7 @@ class Worker:
             file.write(code.archive(self._database, job.project, digest))
             file.flush()
             folder.mkdir()
-            archives.read(Path(file.name), self._settings.code.limits, folder)
+            archives.read(Path(file.name), self._settings.code, folder)
 
     def _refusal(self, claimed: ClaimedJob) -> JobOutcome | None:
         if claimed.job.state is State.CANCELLING:

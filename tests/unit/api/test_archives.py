@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from autotune.api.archives import Limits, read
+from autotune.api.archives import read
+from autotune.api.settings import Code
 from autotune.packing import packed
 from autotune.wire.errors import BadArchive, CodeTooLarge
 
-FEW = Limits(files=5, bytes=10_000)
+FEW = Code(files=5, bytes=10_000)
 Make = Callable[[Path], None]
 
 

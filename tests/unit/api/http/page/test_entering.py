@@ -6,8 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from autotune.api.http.access import COOKIE
-from autotune.api.http.page.rendering import safe
-from autotune.api.http.page.routes import SESSION_SECONDS
+from autotune.api.http.page.pages import SESSION_SECONDS, safe
 from autotune.api.identity import Scope
 from autotune.api.settings import Settings
 from autotune.api.store.auth import Keyring, NewKey

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from autotune.api.http.page import rendering
+from autotune.api.http.page import pages
 from autotune.result import html
 from autotune.wire.jobs import Job
 
 SHARED = Path(html.__file__).parent / "templates" / "fragments.html"
-TEMPLATES = [*sorted(Path(rendering.__file__).parent.glob("templates/*.html")), SHARED]
+TEMPLATES = [*sorted(Path(pages.__file__).parent.glob("templates/*.html")), SHARED]
 INLINE = re.compile(
     r"""<style|\sstyle=|\son[a-z]+=|javascript:|\|\s*safe"""
     r"""|<script(?![^>]*\s(?:src=|type="application/json"))""",

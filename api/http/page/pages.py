@@ -1,43 +1,166 @@
-"""The pages: the jobs, one job, the workers, and signing in and out.
+"""The pages: the jobs, one job, the workers, and signing in and out; errors; and the files of all.
 
-The cookie of a browser holds the secret of a session, not the key: sessions are kept in the
-database, as digests, so that they outlive a restart, are known to every API process, and are gone
-once they are ended.
+Templates become pages; the style sheet, the icon and the scripts are beside them. The cookie of a
+browser holds the secret of a session, not the key: sessions are kept in the database, as digests,
+so that they outlive a restart, are known to every API process, and are gone once they are ended.
 """
 
+import gzip
+import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Any, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, Query, Request
+from jinja2 import Environment
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import RedirectResponse, Response
+from starlette.requests import HTTPConnection
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from autotune.answer import Answer, Verdict
-from autotune.api.http.access import Reader, Writer, check_origin, cookie_name, session_of
-from autotune.api.http.page.rendering import HOME, SEE_OTHER, SIGN_IN, SIGN_OUT, render, safe
-from autotune.api.http.problems import STATUSES
+from autotune.api.http.access import (
+    EVERYBODY,
+    Reader,
+    Writer,
+    check_origin,
+    cookie_name,
+    session_of,
+)
+from autotune.api.http.problems import STATUSES, response_to, route_of
 from autotune.api.http.rest import JobId
 from autotune.api.http.service import Here
+from autotune.api.identity import PERSON, Caller, Scope
 from autotune.api.requests import ListQuery
-from autotune.api.values import LOCAL_PROJECT, JobDetail
+from autotune.api.store.jobs import JobDetail
+from autotune.api.values import LOCAL_PROJECT
 from autotune.events import Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.result import Result
 from autotune.result.files import PROGRAMS, programs
-from autotune.result.html import parts, parts_so_far
+from autotune.result.html import SCRIPT, STYLE, environment, part, parts, parts_so_far
 from autotune.result.view import PHASES, Figure, expected, figure
 from autotune.stats.intervals import rate_with_error, share
 from autotune.strategies import in_short
 from autotune.text import clock, plural, rate, roughly, sentence
-from autotune.wire.errors import IllegalTransition, KeyRefused, ScopeMissing
+from autotune.wire.errors import IllegalTransition, KeyRefused, Problem, ScopeMissing
 from autotune.wire.events import Claimed, Event, Released, sentence_of
-from autotune.wire.jobs import FINAL, Job, Page, State, Tuning
+from autotune.wire.jobs import FINAL, Job, Page, State, Tuning, moment
 
+SCRIPTS = {SCRIPT, "page.js", "docs.js"}
+MEDIA_TYPES = dict.fromkeys(SCRIPTS, "text/javascript") | {
+    STYLE: "text/css",
+    "icon.svg": "image/svg+xml",
+}
+SWAGGER = {"swagger-ui.css": "text/css", "swagger-ui-bundle.js": "text/javascript"}
+KEPT = "private, max-age=31536000, immutable"
+"""An address holds a digest of the content, so that a browser may keep it."""
+# The usual `no-referrer` would have browsers send forms from an origin that they call `null`.
+HEADERS = {"Referrer-Policy": "same-origin"}
+# The usual policy, and the pictures within Swagger UI's style sheet.
+DOCS_POLICY = "default-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+HOME, SIGN_IN, SIGN_OUT = "/", "/sign-in", "/sign-out"
+SEE_OTHER = 303
+_PAGES = re.compile("/(?:sign-in|sign-out|workers)?|/tunings/.*")
+# An allow-list: whatever else a link names may lead to another site, or change something.
+_NEXT = re.compile(r"/(?:tunings/[0-9a-f]{24}|workers)?(?:\?[\w=&.+%-]{0,500})?", re.ASCII)
 SESSION_SECONDS = 12 * 3600
 """A day's work; then the key is asked for again."""
 router = APIRouter(include_in_schema=False)
+
+
+@cache
+def content(name: str) -> bytes:
+    """Return a file; the report has the same style sheet, and the same script to copy."""
+    if name in (STYLE, SCRIPT):
+        return part(name).encode()
+    place = "fastapi_offline" if name in SWAGGER else __package__
+    return files(place or "").joinpath("static", name).read_bytes()
+
+
+_zipped = cache(gzip.compress)
+
+
+def constant(request: HTTPConnection, made: bytes, media_type: str, keep: str = "") -> Response:
+    """Answer with what is the same for everybody: it is compressed once."""
+    headers = {"Vary": "Accept-Encoding", **({"Cache-Control": keep} if keep else {})}
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        made, headers["Content-Encoding"] = _zipped(made), "gzip"
+    return Response(made, media_type=media_type, headers=headers)
+
+
+@cache
+def address(name: str) -> str:
+    """Return where a file is; another content has another address."""
+    mark = hashlib.sha256(content(name)).hexdigest()[:12]
+    return f"/page/{name}?v={mark}"
+
+
+@router.get("/page/{name}")
+async def show_file(request: Request, name: str) -> Response:
+    """Get a file; the page that asks for a key needs them, too."""
+    if name not in MEDIA_TYPES:
+        raise HTTPException(404)
+    return constant(request, content(name), MEDIA_TYPES[name], KEPT)
+
+
+@router.get("/docs/files/{name}")
+async def show_swagger(request: Request, name: str) -> Response:
+    """Get a file of Swagger UI."""
+    if name not in SWAGGER:
+        raise HTTPException(404)
+    return constant(request, content(name), SWAGGER[name])
+
+
+@router.get("/docs")
+async def show_docs(request: Request) -> Response:
+    page = render("docs.html", request)
+    page.headers["Content-Security-Policy"] = DOCS_POLICY
+    return page
+
+
+def render(
+    template: str, connection: HTTPConnection, status: int = 200, **shown: Any
+) -> HTMLResponse:
+    key: Caller | None = getattr(connection.state, "key", None)
+    who = {
+        "key": key,
+        "person": key is not None and key.id.startswith(PERSON),
+        "known": key not in (None, EVERYBODY),
+        "may_write": key is not None and Scope.WRITE in key.scopes,
+    }
+    text = _environment().get_template(template).render(who=who, **shown)
+    return HTMLResponse(text, status, headers=HEADERS)
+
+
+@cache
+def _environment() -> Environment:
+    made = environment(__package__ or "")
+    made.globals |= {"asset": address, "FINAL": FINAL}
+    made.filters |= {"at": moment, "clock": clock, "roughly": roughly}
+    return made
+
+
+async def refuse(connection: HTTPConnection, error: Exception) -> Response:
+    """Answer an error: people get a page, or are sent to sign in; programs get problem details."""
+    plain = response_to(error, route_of(connection.scope))
+    if not _PAGES.fullmatch(connection.scope["path"]):
+        return plain
+    if isinstance(error, KeyRefused):
+        url = connection.url
+        wanted = safe(f"{url.path}?{url.query}" if url.query else url.path)
+        query = "" if wanted == HOME else f"?{urlencode({'next': wanted})}"
+        return RedirectResponse(f"{SIGN_IN}{query}", SEE_OTHER)
+    problem = Problem.model_validate_json(bytes(plain.body))
+    return render("problem.html", connection, plain.status_code, problem=problem)
+
+
+def safe(wanted: str) -> str:
+    """Return an address within the pages: the one that is wanted, or the first page's."""
+    return wanted if _NEXT.fullmatch(wanted) else HOME
 
 
 async def typed_of(request: Request) -> dict[str, str]:
@@ -210,7 +333,9 @@ def _so_far(job: Job) -> str:
 
 def job_view(detail: JobDetail) -> dict[str, Any]:
     """Return what the page of a job shows; `kinds` are the events by which it is followed."""
-    job, found, phase = detail.job, detail.recommendation, _phase(detail)
+    job, found = detail.job, detail.recommendation
+    phases = filter(None, (_phase_of(event.body) for event in reversed(detail.events)))
+    phase = _STATES.get(job.state) or next(phases, "Running")
     ended = (each.body for each in reversed(detail.events) if isinstance(each.body, TrialEnded))
     answer = next((each.answer for each in ended if each.answer), None)
     began = None if job.waiting else job.started_at
@@ -276,11 +401,6 @@ def _facts(job: Job) -> dict[str, str]:
         "Id": job.id,
     }
     return {name: value for name, value in known.items() if value}
-
-
-def _phase(detail: JobDetail) -> str:
-    found = filter(None, (_phase_of(event.body) for event in reversed(detail.events)))
-    return _STATES.get(detail.job.state) or next(found, "Running")
 
 
 def _phase_of(what: Event) -> str | None:
