@@ -274,13 +274,15 @@ class ProgressReport:
         self._print(one_line(text))
 
     def _print(self, line: str, *, timed: bool = True, row: bool = False) -> None:
-        """Print a line, as wide as it is; in a terminal a row ends at the edge."""
+        """Print a line, as wide as it is; in a terminal it is wrapped, and a row ends at the edge."""
         time = clock(self._progress.elapsed) if timed else ""
         text = Text(f"{time:>7}  {line}")
-        if row and self._bar:
+        if not self._bar:
+            self._console.print(text, soft_wrap=True)
+        elif row:
             self._console.print(text, no_wrap=True, overflow="ellipsis")
         else:
-            self._console.print(text, soft_wrap=True)
+            self._console.print(marked(f"{time:>7}  ", Text(line)))
 
     def _below(self) -> RenderableType:
         # The terminal echoes ^C behind the last line; were that full, all would move down by one.

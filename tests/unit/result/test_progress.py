@@ -91,6 +91,16 @@ def test_what_is_printed_above_the_bar_stays(plan: Plan) -> None:
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
 
 
+def test_a_notice_is_wrapped_between_words_below_itself() -> None:
+    console = terminal()
+    with progress.ProgressReport(console, bar=True) as report:
+        report(Notice(text="Other programs use much of the cores. " * 4))
+    told = [line.rstrip() for line in output(console).splitlines() if "cores" in line]
+    assert len(told) > 1
+    assert all(line.startswith(" " * 9) for line in told[1:])
+    assert all(word in "Other programs use much of the cores." for word in told[1].split())
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
 def test_an_error_leaves_the_lines_and_the_cursor(error: type[BaseException]) -> None:
     """Ctrl-C and errors stop the redrawing and pass on."""
