@@ -22,7 +22,10 @@ GROUP = {"strategy": "multi_worker_mirrored", "workers": 2}
         ({"arguments": (("image_size", 96),)}, "one device, batch 32, image_size=96"),
         ({"prefetch": 0, "cache": "memory"}, "one device, batch 32, prefetch 0, cached in memory"),
         ({"xla": True}, "one device, batch 32, XLA"),
-        ({"private_threadpool_size": 1}, "one device, batch 32, 1 input thread"),
+        (
+            {"num_parallel_calls": 4, "private_threadpool_size": 1},
+            "one device, batch 32, 4 parallel calls, 1 input thread",
+        ),
     ],
 )
 def test_a_configuration_fits_a_line(fields: dict[str, object], expected: str) -> None:

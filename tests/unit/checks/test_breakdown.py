@@ -10,14 +10,13 @@ from autotune.checks.breakdown import (
     Experiment,
     Part,
     Seconds,
-    Timings,
     breakdown,
     further,
     telling,
     variant,
 )
 from autotune.config import Configuration
-from autotune.stats.intervals import EXPECTED, Interval, Noise
+from autotune.stats.intervals import Interval, Noise
 
 ALONE = Configuration(per_replica_batch=64)
 SEVERAL = Configuration(strategy="mirrored", replicas_per_worker=2, per_replica_batch=64)
@@ -34,9 +33,6 @@ WORKERS = Configuration(
     steps_per_execution=8,
     intra_op_parallelism_threads=1,
 )
-
-STEP, HELD = Experiment.STEP, Experiment.HELD
-INPUT = {STEP: 1, HELD: -1}
 
 
 def once(milliseconds: dict[str, float]) -> Seconds:
@@ -211,12 +207,3 @@ def test_only_what_there_is_is_asked_for() -> None:
         strategy="parameter_server", workers=2, servers=1, per_replica_batch=64, shard_policy="data"
     )
     assert Experiment.APART not in {*telling(served), *further(served)}
-
-
-def test_a_share_takes_all_its_terms() -> None:
-    assert Timings({STEP: 10.0}, EXPECTED).share(INPUT) is None
-    assert Timings({HELD: 1.0}, EXPECTED).share(INPUT) is None
-    whole = Timings({STEP: 10.0, HELD: 4.0}, EXPECTED).share(INPUT)
-    assert whole.value == pytest.approx(0.6)
-    found = Timings({STEP: 0.1, HELD: 0.001}, Noise(sd=0.1, degrees=50)).share(INPUT)
-    assert found.high - found.low < 0.01

@@ -176,6 +176,18 @@ def test_an_interruption_keeps_what_was_found(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_program_that_the_disk_did_not_take_is_printed(folder: Path) -> None:
+    """With what was measured; what the disk did not take is named at the end, and how to go on."""
+    (folder / "autotune-out" / "train.py" / "in the way").mkdir(parents=True)
+    done = tune()
+    assert done.exit_code == 2
+    assert "def main(" in done.stdout
+    assert "autotune-out/train.py" not in done.stdout
+    cause, next_step = done.stderr.strip().splitlines()[-2:]
+    assert "autotune-out" in cause
+    assert "--resume" in next_step
+
+
 def test_ctrl_c_before_anything_ran(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     """While the factories are looked at there is nothing to save."""
     monkeypatch.setattr("autotune.search.tune.tune", Mock(side_effect=KeyboardInterrupt))
