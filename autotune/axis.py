@@ -67,6 +67,32 @@ class Line:
     """Why it is there, for the reader of the program."""
 
 
+class Remedy(StrEnum):
+    """What makes an input faster, in the order in which it is worth a try."""
+
+    CACHE = "cache"
+    PARALLEL_CALLS = "parallel calls"
+    DATASET_WORKERS = "dataset workers"
+    """Of a `keras.utils.PyDataset`, in place of these calls."""
+    VECTORIZED_MAP = "vectorized map"
+    """The only one without an axis."""
+    SOURCE = "sharding at the source"
+    WORKERS = "more workers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputRemedy:
+    """By which values an axis makes the input faster, and what may change with it."""
+
+    kind: Remedy
+    without: tuple[Scalar, ...]
+    """The values by which it does not."""
+    beside: tuple[str, ...] = ()
+    """Axes, or whole roles, in which two trials may differ too that tell what it does."""
+    parameter: str = ""
+    """The dataset factory has to declare it; empty if nothing."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Axis:
     """What everything beside the script needs to know about a field beyond its type.
@@ -92,6 +118,7 @@ class Axis:
             is passed to it; `auto` as tf.data.AUTOTUNE.
         alike: Configurations must agree in it for their memory to differ by the batch alone.
         in_patch: A change of the user's own script can write it; one without needs the wrapper.
+        remedy: What it does for a step that waits for its input.
     """
 
     role: AxisRole
@@ -106,6 +133,7 @@ class Axis:
     needs_parameter: str | None = None
     alike: bool = False
     in_patch: bool = False
+    remedy: InputRemedy | None = None
 
     def matters_in(self, configuration: Any) -> bool:
         """Return whether the axis has an effect in a configuration."""

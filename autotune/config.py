@@ -14,7 +14,17 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 from pydantic import Field, TypeAdapter, ValidationError
 
-from autotune.axis import OWN_AXIS, Axis, AxisRole, Line, Place, Trend, always
+from autotune.axis import (
+    OWN_AXIS,
+    Axis,
+    AxisRole,
+    InputRemedy,
+    Line,
+    Place,
+    Remedy,
+    Trend,
+    always,
+)
 from autotune.base import Described, Scalar
 from autotune.text import one_line
 
@@ -54,6 +64,7 @@ class Configuration(Described):
             role=AxisRole.PLACEMENT,
             short="",
             matters=always,
+            remedy=InputRemedy(kind=Remedy.WORKERS, without=(1,), beside=(AxisRole.PLACEMENT,)),
         ),
     ] = 1
     """Number of worker processes, each with its own input pipeline."""
@@ -96,6 +107,11 @@ class Configuration(Described):
             short="shard {value}",
             memory=Trend.NONE,
             matters=lambda c: c.workers > 1,
+            remedy=InputRemedy(
+                kind=Remedy.SOURCE,
+                without=("auto", "data", "file", "off"),
+                parameter="input_context",
+            ),
         ),
     ] = "auto"
     """How examples are sharded between workers: by tf.data auto-sharding (auto, data, file, off),
@@ -125,6 +141,12 @@ class Configuration(Described):
             memory=Trend.GROWS,
             speed_only=True,
             needs_parameter="num_parallel_calls",
+            remedy=InputRemedy(
+                kind=Remedy.PARALLEL_CALLS,
+                without=("auto", 1),
+                beside=("private_threadpool_size",),
+                parameter="num_parallel_calls",
+            ),
         ),
     ] = "auto"
     """Value of num_parallel_calls in the dataset factory's map and interleave."""
@@ -135,6 +157,9 @@ class Configuration(Described):
             short="{value} dataset worker{s}",
             speed_only=True,
             where=lambda facts: facts.py_dataset,
+            remedy=InputRemedy(
+                kind=Remedy.DATASET_WORKERS, without=(0, 1), beside=("private_threadpool_size",)
+            ),
         ),
     ] = 0
     """Workers that make the batches of a keras.utils.PyDataset, threads or processes as it says
@@ -161,6 +186,7 @@ class Configuration(Described):
             in_patch=True,
             effect=(0.05, 1.2),
             short="cached in {value}",
+            remedy=InputRemedy(kind=Remedy.CACHE, without=("off",), beside=(AxisRole.INPUT,)),
         ),
     ] = "off"
     """Cache the dataset in memory or in a file (Dataset.cache), behind the dataset factory or where

@@ -7,11 +7,11 @@ only if each reads its own share.
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import NamedTuple
+from functools import cache
 
-from autotune.axis import AxisRole
+from autotune.axis import InputRemedy, Remedy
 from autotune.base import Scalar, Value
-from autotune.config import Configuration, axes_of
+from autotune.config import Configuration, axes
 from autotune.reason import RuleKind
 from autotune.space import Candidates
 from autotune.workload import WorkloadFacts
@@ -31,18 +31,6 @@ _OF_CACHES = (
 
 Trials = Mapping[Configuration, tuple[int, float]]
 """A trial of each configuration that was measured: its number and its examples per second."""
-
-
-class Remedy(StrEnum):
-    """What makes an input faster, in the order in which it is worth a try."""
-
-    CACHE = "cache"
-    PARALLEL_CALLS = "parallel calls"
-    DATASET_WORKERS = "dataset workers"
-    """Of a `keras.utils.PyDataset`, in place of these calls."""
-    VECTORIZED_MAP = "vectorized map"
-    SOURCE = "sharding at the source"
-    WORKERS = "more workers"
 
 
 class Obstacle(StrEnum):
@@ -79,36 +67,6 @@ class Advice(Value):
     """None if it was measured."""
 
 
-class _Need(NamedTuple):
-    """What a remedy takes."""
-
-    axis: str = ""
-    """Says whether it is taken; empty where none does."""
-    without: tuple[Scalar, ...] = ()
-    """Its values where it is not."""
-    beside: tuple[str, ...] = ()
-    """The axes that may differ as well."""
-    parameter: str = ""
-    """The dataset factory has to declare it; empty if nothing."""
-
-    def taken(self, configuration: Configuration) -> bool:
-        return bool(self.axis) and configuration[self.axis] not in self.without
-
-
-_NEEDS = {
-    Remedy.CACHE: _Need("cache", ("off",), axes_of(AxisRole.INPUT)),
-    Remedy.PARALLEL_CALLS: _Need(
-        "num_parallel_calls", ("auto", 1), ("private_threadpool_size",), "num_parallel_calls"
-    ),
-    Remedy.DATASET_WORKERS: _Need("py_dataset_workers", (0, 1), ("private_threadpool_size",)),
-    Remedy.VECTORIZED_MAP: _Need(parameter="batch_size"),
-    Remedy.SOURCE: _Need(
-        "shard_policy", ("auto", "data", "file", "off"), parameter="input_context"
-    ),
-    Remedy.WORKERS: _Need("workers", (1,), axes_of(AxisRole.PLACEMENT)),
-}
-
-
 def read_whole(configuration: Configuration, facts: WorkloadFacts) -> bool:
     """Whether every worker runs the whole input pipeline and keeps only its share of it."""
     if configuration.workers == 1 or configuration.cache != "off":
@@ -132,8 +90,8 @@ def advise(
     A remedy that two trials show to help comes before one that was not tried. One that was tried in
     vain, or that a rule forbids, is no advice.
     """
-    tried = {each: pair for each, need in _NEEDS.items() if (pair := _tried(need, trials))}
-    taken = {each for each, need in _NEEDS.items() if need.taken(configuration)}
+    tried = {each: pair for each in Remedy if (pair := _tried(each, trials))}
+    taken = {each for each in Remedy if _takes(configuration, each)}
     helps = (each for each in tried if tried[each].factor >= HELPS)
     ranked = sorted(helps, key=lambda each: -tried[each].factor)
     gained = next((tried[each] for each in ranked if each in taken), None)
@@ -164,14 +122,29 @@ def _fits(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> bool:
     return True
 
 
-def _tried(need: _Need, trials: Trials) -> Tried | None:
+@cache
+def _by_axis() -> Mapping[Remedy, tuple[str, InputRemedy]]:
+    found = [(name, axis.remedy) for name, axis in axes().items()]
+    return {remedy.kind: (name, remedy) for name, remedy in found if remedy}
+
+
+def _takes(configuration: Configuration, remedy: Remedy) -> bool:
+    if remedy not in _by_axis():
+        return False
+    name, of_axis = _by_axis()[remedy]
+    return configuration[name] not in of_axis.without
+
+
+def _tried(remedy: Remedy, trials: Trials) -> Tried | None:
     """Return what the two trials show that differ in least beside a remedy."""
     pairs = []
-    for one in (each for each in trials if need.taken(each)):
-        for other in (each for each in trials if not need.taken(each)):
+    for one in (each for each in trials if _takes(each, remedy)):
+        name, of_axis = _by_axis()[remedy]
+        beside = {it for it, axis in axes().items() if {it, axis.role} & {*of_axis.beside}}
+        for other in (each for each in trials if not _takes(each, remedy)):
             theirs = other.values()
             changed = tuple((n, v) for n, v in one.values().items() if v != theirs.get(n))
-            if {name for name, _ in changed} <= {need.axis, *need.beside}:
+            if {each for each, _ in changed} <= {name, *beside}:
                 (trial, rate), (against, before) = trials[one], trials[other]
                 factor = rate / before
                 pairs.append(Tried(trial=trial, against=against, changed=changed, factor=factor))
@@ -179,10 +152,10 @@ def _tried(need: _Need, trials: Trials) -> Tried | None:
 
 
 def _why_not(remedy: Remedy, facts: WorkloadFacts, found: Candidates) -> Obstacle:
-    need = _NEEDS[remedy]
     if remedy is Remedy.PARALLEL_CALLS and facts.python_input:
         return Obstacle.ONE_AT_A_TIME
-    if need.parameter and need.parameter not in facts.dataset_takes:
+    needed = _by_axis()[remedy][1].parameter if remedy in _by_axis() else "batch_size"
+    if needed and needed not in facts.dataset_takes:
         return Obstacle.UNDECLARED
-    tried = any(need.taken(each) for each in found.configurations)
+    tried = any(_takes(each, remedy) for each in found.configurations)
     return Obstacle.NOT_TRIED if tried else Obstacle.NOT_IN_SPACE

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from autotune.axis import Remedy
 from autotune.checks.breakdown import LIMITS, UNEXPLAINED, Breakdown, Callbacks, Part
-from autotune.checks.remedies import Advice, Obstacle, Remedy, Tried, read_by_one, read_whole
+from autotune.checks.remedies import Advice, Obstacle, Tried, read_by_one, read_whole
 from autotune.checks.scaling import BEYOND, BreakEven, Diagnosis, Predicted, Straggler
 from autotune.config import axis_of
 from autotune.reason.sentences import DECLARED_REMEDIES, OBSTACLES, REMEDIES

@@ -9,7 +9,8 @@ import pytest
 from pydantic import TypeAdapter
 
 from autotune.answer import Because, Ended, NotTaken, Verdict
-from autotune.checks.remedies import Obstacle, Remedy
+from autotune.axis import Remedy
+from autotune.checks.remedies import Obstacle
 from autotune.config import Configuration
 from autotune.engine.base import Stop
 from autotune.learning import Unpredictable

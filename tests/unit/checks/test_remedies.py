@@ -2,7 +2,8 @@
 
 import pytest
 
-from autotune.checks.remedies import Advice, Obstacle, Remedy, Trials, Tried, advise
+from autotune.axis import Remedy
+from autotune.checks.remedies import Advice, Obstacle, Trials, Tried, advise
 from autotune.config import Configuration
 from autotune.reason import Rule, RuleKind
 from autotune.space import Candidates, Limit
