@@ -42,17 +42,14 @@ OF_DATASETS = {
     *("concatenate", "enumerate", "window", "ragged_batch", "snapshot", "as_numpy_iterator"),
 }
 """Methods of datasets that return one."""
-_BOTH = {"MultiWorkerMirroredStrategy", "ParameterServerStrategy", "TPUStrategy"}
-STRATEGIES = {
-    *(f"tf.distribute.{name}" for name in _BOTH | {"MirroredStrategy", "OneDeviceStrategy"}),
-    *(f"tf.distribute.experimental.{name}" for name in _BOTH | {"CentralStorageStrategy"}),
-}
 ANY_STRATEGY = {"tf.distribute.Strategy", "tf.distribute.get_strategy"}
 ONE_DEVICE = "tf.distribute.OneDeviceStrategy"
-MULTI_WORKER = {each for each in STRATEGIES if each.endswith(".MultiWorkerMirroredStrategy")}
+_PLACES = ("tf.distribute", "tf.distribute.experimental")
+MULTI_WORKER = {f"{place}.MultiWorkerMirroredStrategy" for place in _PLACES}
+SERVERS = {f"{place}.ParameterServerStrategy" for place in _PLACES}
 
 _MAKERS = {
-    Kind.STRATEGY: "|".join(map(re.escape, STRATEGIES | ANY_STRATEGY)),
+    Kind.STRATEGY: r"tf\.distribute\.((experimental\.)?\w*Strategy|get_strategy)",
     Kind.MODEL: (
         r"keras\.(models\.)?(Sequential|Model)|keras\.models\.(Functional|clone_model)"
         r"|keras\.(models|saving)\.load_model|keras\.applications\.(\w+\.)?[A-Z]\w*"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autotune.code.functions import argument
-from autotune.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, STRATEGIES, Kind
+from autotune.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, Kind, made_by
 from autotune.code.order import Order
 from autotune.code.tree import Function
 from autotune.code.values import Values
@@ -91,12 +91,18 @@ class Module(Values):
             if any(self.inside(each, block) for each in places):
                 whole = [part.node for part in self.origins(strategy) if not part.path]
                 made = {self.dotted(each.func) for each in whole if isinstance(each, ast.Call)}
-                found |= made & STRATEGIES or self.strategies & STRATEGIES
+                found |= made & self.made_strategies or self.made_strategies
         return found
 
     @cached_property
     def strategies(self) -> set[str]:
-        return {self.dotted(call.func) for call in self.calls} & (STRATEGIES | ANY_STRATEGY)
+        """The dotted names by which the module makes strategies or asks for the current one."""
+        names = {self.dotted(call.func) for call in self.calls}
+        return {each for each in names if made_by(each) is Kind.STRATEGY}
+
+    @property
+    def made_strategies(self) -> set[str]:
+        return self.strategies - ANY_STRATEGY
 
     @property
     def is_graph_mode(self) -> bool:

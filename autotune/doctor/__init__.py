@@ -6,11 +6,11 @@ costs more trust than one that is missing.
 """
 
 from autotune.code.functions import argument, arguments, last_name
-from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, Kind, made_by
+from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, Kind, made_by
 from autotune.code.module import Module
 from autotune.code.tree import Comprehension, Function, PythonLoop
 from autotune.doctor.rule import Hits, Severity, rule
 
 __all__ = ["Hits", "Kind", "Module", "Severity", "rule"]
-__all__ += ["MULTI_WORKER", "ONE_DEVICE", "STRATEGIES", "Comprehension", "Function", "PythonLoop"]
+__all__ += ["MULTI_WORKER", "ONE_DEVICE", "Comprehension", "Function", "PythonLoop"]
 __all__ += ["argument", "arguments", "last_name", "made_by"]

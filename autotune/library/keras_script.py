@@ -92,12 +92,6 @@ def with_class_weights(weights: dict[int, float], *batch: Any) -> Any:
     return x, y, found if sample_weight is None else found * sample_weight
 
 
-STRATEGIES = (
-    "MirroredStrategy",
-    "MultiWorkerMirroredStrategy",
-    "OneDeviceStrategy",
-    "CentralStorageStrategy",
-)
 current_strategy = tf.distribute.get_strategy
 
 
@@ -109,6 +103,12 @@ class OwnStrategy:
     """
 
     replicas = 1
+    stands_for = (
+        "MirroredStrategy",
+        "MultiWorkerMirroredStrategy",
+        "OneDeviceStrategy",
+        "CentralStorageStrategy",
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         """Take what the script says of its own, which does not matter."""
@@ -144,7 +144,7 @@ def replace_strategies(replicas: int) -> None:
     OwnStrategy.replicas = replicas
     tf.distribute.get_strategy = strategy_of_script
     for place in (tf.distribute, tf.distribute.experimental):
-        for name in STRATEGIES:
+        for name in OwnStrategy.stands_for:
             if hasattr(place, name):
                 setattr(place, name, type(name, (OwnStrategy,), {}))
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, STRATEGIES, made_by
+from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, SERVERS, made_by
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
 from autotune.doctor.source import Edit, at_end
@@ -119,10 +119,9 @@ def _end(module: Module, node: ast.expr) -> str | None:
     return None
 
 
-_SERVERS = {each for each in STRATEGIES if each.endswith("ParameterServerStrategy")}
 _FAILS = {
     **dict.fromkeys(MULTI_WORKER, ("fit", "evaluate", "train_on_batch", "test_on_batch")),
-    **dict.fromkeys(_SERVERS, ("fit", "evaluate", "predict")),
+    **dict.fromkeys(SERVERS, ("fit", "evaluate", "predict")),
 }
 """The methods of models that fail, by the strategy."""
 _METHODS = {method for methods in _FAILS.values() for method in methods}
@@ -171,5 +170,5 @@ def _strategies_of(module: Module, model: ast.expr) -> set[str]:
     found = set().union(*map(module.strategies_over, places))
     is_given = len(bindings) == 1 and isinstance(bindings[0].node, ast.arg)
     if not found and is_given and module.kind(model) is Kind.MODEL and module.strategy_scopes:
-        return module.strategies & STRATEGIES
+        return module.made_strategies
     return found

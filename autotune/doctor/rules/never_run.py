@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 
 from autotune.code.kinds import RUNS
-from autotune.doctor import STRATEGIES, Function, Hits, Kind, Module, PythonLoop, last_name, rule
+from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, last_name, rule
 from autotune.doctor.rules.python_loops import is_repeated
 
 _USES = {
@@ -22,7 +22,7 @@ _UPDATES = {"apply_gradients", "minimize"}
 
 @rule
 def strategy_never_run(module: Module) -> Hits:
-    if module.is_graph_mode or module.may_be_one_device or not module.strategies & STRATEGIES:
+    if module.is_graph_mode or module.may_be_one_device or not module.made_strategies:
         return
     if any(map(module.attributes.get, _USES)):
         return

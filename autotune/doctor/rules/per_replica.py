@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 from autotune.code.functions import updated
+from autotune.code.kinds import SERVERS
 from autotune.code.values import Key
 from autotune.doctor import Hits, Kind, Module, arguments, rule
 from autotune.doctor.rules.python_loops import shown
@@ -20,15 +21,14 @@ _GUARDS = re.compile(
     r"num_replicas|num_gpus|multi_?gpu|hasattr|isinstance|PerReplica|_context|\.values\b"
 )
 """In a condition: the branches may be for one replica, or run by one."""
-_SERVERS = "ParameterServerStrategy"
-"""Each of its workers is one replica, most often."""
 Use = tuple[ast.expr, tuple[Key, ...], str]
 """A value, the part of it that must be a tensor there, and the reason, which ends a sentence."""
 
 
 @rule
 def per_replica_as_tensor(module: Module) -> Hits:
-    servers = module.strategies and all(it.endswith(_SERVERS) for it in module.strategies)
+    # Each worker of parameter servers is one replica, most often.
+    servers = module.strategies and module.strategies <= SERVERS
     # A program may choose one device for its process.
     settings = map(module.statement_of, module.written("CUDA_VISIBLE_DEVICES"))
     chosen = [it.value for it in settings if isinstance(it, ast.Assign)]

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from autotune.doctor import STRATEGIES, Hits, Kind, Module, argument, rule
+from autotune.doctor import Hits, Kind, Module, argument, rule
 
 _KINDS = {Kind.MODEL: "model", Kind.OPTIMIZER: "optimizer"}
 _COPIES = {"keras.models.clone_model"}
@@ -20,7 +20,7 @@ def created_outside_scope(module: Module) -> Hits:
         return  # Entered in a way that cannot be followed.
     if module.may_be_one_device or module.attributes["experimental_set_strategy"]:
         return
-    if not module.strategy_scopes and not module.strategies & STRATEGIES:
+    if not module.strategy_scopes and not module.made_strategies:
         return
     for value, uses in (*_named(module), *_members(module)):
         kind = module.kind(value)
@@ -81,7 +81,8 @@ def _is_outside(module: Module, node: ast.AST) -> bool:
     if function is None:
         return True
     # A function that makes the strategies itself is not run in a scope.
-    return {module.function_of(each) for each in module.calls_of(*STRATEGIES)} == {function}
+    makers = module.calls_of(*module.made_strategies)
+    return {module.function_of(each) for each in makers} == {function}
 
 
 def _use(module: Module, node: ast.Name | ast.Attribute, kind: Kind) -> str:
@@ -113,7 +114,7 @@ def _is_trained(module: Module, node: ast.Name, kind: Kind) -> bool:
 
 def _is_only_counted(module: Module) -> bool:
     """Return whether every strategy has one name, and is only asked for its replicas."""
-    for each in (module.parents[call] for call in module.calls_of(*STRATEGIES)):
+    for each in (module.parents[call] for call in module.calls_of(*module.made_strategies)):
         targets: Iterable[ast.expr] = each.targets if isinstance(each, ast.Assign) else ()
         names = [it.id for it in targets if isinstance(it, ast.Name)]
         uses = [module.parents[use] for name in names for use in module.loads[name]]

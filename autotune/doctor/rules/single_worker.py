@@ -3,7 +3,7 @@
 import ast
 import re
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, last_name, rule
+from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, last_name, rule
 
 _UPDATES = {"apply_gradients", "minimize"}
 _NUMBER = re.compile(r"(^|_)(task|task_id|task_index|worker_id|worker_index|rank)$")
@@ -16,7 +16,7 @@ _CHIEF = (
 
 @rule
 def collective_on_one_worker(module: Module) -> Hits:
-    if not module.strategies & MULTI_WORKER or not module.strategies & STRATEGIES <= MULTI_WORKER:
+    if not module.made_strategies or not module.made_strategies <= MULTI_WORKER:
         return
     together = {call for call, _ in module.methods(Kind.STRATEGY, "reduce", "gather")}
     for call, function in module.runs.items():

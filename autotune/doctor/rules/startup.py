@@ -3,7 +3,8 @@
 import ast
 import re
 
-from autotune.doctor import MULTI_WORKER, STRATEGIES, Hits, Kind, Module, argument, made_by, rule
+from autotune.code.kinds import ANY_STRATEGY
+from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, argument, made_by, rule
 from autotune.doctor.rules.old_calls import is_caught
 
 _SETTINGS = {
@@ -35,7 +36,8 @@ def runtime_already_started(module: Module) -> Hits:
     calls: dict[ast.AST, str] = {
         each: module.dotted(each.func).replace("tf.compat.v1.", "tf.") for each in module.calls
     }
-    strategies = {each for each, name in calls.items() if name in STRATEGIES}
+    named = ((each, name) for each, name in calls.items() if made_by(name) is Kind.STRATEGY)
+    strategies = {each for each, name in named if name not in ANY_STRATEGY}
     workers = {each for each in strategies if calls[each] in MULTI_WORKER}
     settings = {each for each, name in calls.items() if name in _SETTINGS}
     if not workers and not settings:

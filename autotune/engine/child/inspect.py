@@ -281,7 +281,6 @@ def _not_training(cause: str) -> WorkloadError:
 
 
 _DEVICE = re.compile(r"(\w+):(\d+)$")
-_STRATEGIES = ("MirroredStrategy", "MultiWorkerMirroredStrategy", "OneDeviceStrategy")
 LATER_CALLS = 5
 """Calls of the step, and of the validation, that are timed after the first ones."""
 LATER_SECONDS = 1.0
@@ -306,11 +305,13 @@ def _first_step_facts(member: Member) -> dict[str, Any]:
     member.announce(Step.RUNNING)
     program = execute(member.folder.script, member.request["script"])
     program.script.replicas = None  # So that its own strategies stay.
+    own = program.script.OwnStrategy.stands_for
+    strategies = filter(None, (getattr(tf.distribute, each, None) for each in own))
     begun, found, of_fit = time.monotonic(), dict[str, Any](), dict[str, Any]()
     with (
         suppress(DevicesElsewhere),
         run_in_copy(program, member.request["fit"]) as run,
-        patched(*_CHECKED),
+        patched(*((each, "__init__", before(_check_devices)) for each in strategies)),
     ):
 
         def step(call: Any) -> None:
@@ -441,11 +442,6 @@ def _check_devices(*arguments: Any, **options: Any) -> None:
         multi_worker and workers_of_cluster() > 1
     ):
         raise DevicesElsewhere
-
-
-_CHECKED: list[tuple[Any, str, Callable[[Any], Any]]] = [
-    (getattr(tf.distribute, each), "__init__", before(_check_devices)) for each in _STRATEGIES
-]
 
 
 Call = Callable[..., Any]
