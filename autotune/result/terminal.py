@@ -5,7 +5,8 @@ explanations.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -19,7 +20,17 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from autotune.events import Event, Notice, Observer, Planned, Preparing, TrialEnded, nobody
+from autotune.answer import Answer
+from autotune.events import (
+    Event,
+    Notice,
+    Observer,
+    Planned,
+    Preparing,
+    TrialEnded,
+    TrialStarted,
+    nobody,
+)
 from autotune.face import for_face
 from autotune.plan import Plan, StrategyPlan, times_in_words
 from autotune.reason import Outcome, Rule, RuleKind
@@ -27,7 +38,7 @@ from autotune.reason.sentences import rule_text
 from autotune.result.files import FILES, programs, written
 from autotune.result.headline import Change, changes
 from autotune.result.stored import ResultData
-from autotune.result.view import PHASES, Progress, ResultView, Row, trial_row
+from autotune.result.view import PHASES, ResultView, Row, trial_row
 from autotune.strategies import in_short
 from autotune.text import clock, one_line, plural, roughly, sentence, size
 from autotune.trial import Trial
@@ -111,11 +122,6 @@ def plan_text(plan: Plan) -> RenderableType:
     if any(each.axes for each in plan.strategies):
         parts += [Text(), _axes(plan)]
     return Group(*parts, Text(), Text(times_in_words(plan)))
-
-
-def plan_in_short(plan: Plan) -> RenderableType:
-    """Return what a search will look at."""
-    return Group(_head(plan), Text(times_in_words(plan)))
 
 
 def _head(plan: Plan) -> Text:
@@ -211,11 +217,22 @@ def _axes(plan: Plan) -> Table:
 
 
 class ProgressReport:
-    """Follows a search in lines, with a bar of the budget if wanted."""
+    """Follows a search in lines, with a bar of the budget if wanted.
 
-    def __init__(self, console: Console, *, bar: bool = False) -> None:
+    Its clock goes on between two events, and never goes back.
+    """
+
+    def __init__(
+        self, console: Console, *, bar: bool = False, now: Callable[[], float] = time.monotonic
+    ) -> None:
         self._console = console
-        self._progress = Progress()
+        self._now, self._since, self._ahead = now, now(), 0.0
+        self._waited: float | None = None
+        """Seconds before the search began, in which it waited for its machine; None until then."""
+        self._phase = "Starting"
+        self._plan: Plan | None = None
+        self._running: TrialStarted | None = None
+        self._running_since = 0.0
         self._headed: set[str] = set()
         self._preparing = ""
         self._bar: Live | None = None
@@ -239,29 +256,50 @@ class ProgressReport:
             self._bar.stop()
         self._console.print()
 
-    def __call__(self, event: Event) -> None:
-        self._progress.take(event)
-        if isinstance(event, Planned):
-            self._console.print(Text(), plan_in_short(event.plan), Text(), sep="\n")
-            if event.kept:
-                self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
-        elif isinstance(event, Preparing):
-            # Some steps take turns with themselves, a run each; a log needs to hear of it once.
-            if event.what != self._preparing:
-                self._log(event.what)
-            self._preparing = event.what
-        elif isinstance(event, Notice):
-            self._log(for_face(event.text))
-        elif isinstance(event, TrialEnded):
-            self._trial(event.trial)
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the first event, those before the search included."""
+        return self._now() - self._since + self._ahead
 
-    def _trial(self, trial: Trial) -> None:
+    @property
+    def spent(self) -> float:
+        """Seconds since the search began, of its budget."""
+        return self.elapsed - (self._waited or 0.0)
+
+    def __call__(self, event: Event) -> None:
+        if self._waited is None and not isinstance(event, Notice):
+            self._waited = self.elapsed
+        if isinstance(event, TrialStarted | TrialEnded):
+            # It may tell of a search that began before this view.
+            self._ahead += max(event.elapsed - self.spent, 0.0)
+        match event:
+            case Planned():
+                self._plan, times = event.plan, Text(times_in_words(event.plan))
+                self._console.print(Text(), _head(event.plan), times, Text(), sep="\n")
+                if event.kept:
+                    self._log(f"Resuming after {plural(len(event.kept), 'trial')}")
+            case Preparing():
+                self._phase = event.what
+                # Some steps take turns with themselves, a run each; a log needs to hear of it once.
+                if event.what != self._preparing:
+                    self._log(event.what)
+                self._preparing = event.what
+            case Notice():
+                self._log(for_face(event.text))
+            case TrialStarted():
+                self._phase = PHASES[event.stage]
+                self._running, self._running_since = event, self.elapsed
+            case TrialEnded():
+                self._running = None
+                self._trial(event.trial, event.answer)
+
+    def _trial(self, trial: Trial, answer: Answer | None) -> None:
         """Print a trial, and once what each stage is for; what has no fixed length comes last."""
         if trial.stage not in self._headed:
             self._headed.add(trial.stage)
             self._log(PHASES[trial.stage])
             self._print(LOG_COLUMNS.format(*LOG_HEADS), timed=False, row=True)
-        row = trial_row(trial, self._progress.answer)
+        row = trial_row(trial, answer)
         # In a terminal a row ends at its edge, so what must not be lost stands below it.
         below = row.why if self._bar and trial.outcome is not Outcome.PRUNED else ""
         name = f"{row.name} - {row.why}" if row.why and not below else row.name
@@ -274,40 +312,31 @@ class ProgressReport:
         self._print(one_line(text))
 
     def _print(self, line: str, *, timed: bool = True, row: bool = False) -> None:
-        """Print a line, as wide as it is; in a terminal it is wrapped, and a row ends at the edge."""
-        time = clock(self._progress.elapsed) if timed else ""
-        text = Text(f"{time:>7}  {line}")
+        """Print a line, as wide as it is; a terminal wraps it, and a row ends at its edge."""
+        at = clock(self.elapsed) if timed else ""
+        text = Text(f"{at:>7}  {line}")
         if not self._bar:
             self._console.print(text, soft_wrap=True)
         elif row:
             self._console.print(text, no_wrap=True, overflow="ellipsis")
         else:
-            self._console.print(marked(f"{time:>7}  ", Text(line)))
+            self._console.print(marked(f"{at:>7}  ", Text(line)))
 
     def _below(self) -> RenderableType:
         # The terminal echoes ^C behind the last line; were that full, all would move down by one.
         width = self._console.width - len("^C") - 1
-        return Constrain(Group(_budget(self._progress), _phase(self._progress)), width)
-
-
-def _budget(progress: Progress) -> Table:
-    spent, total = progress.spent, progress.plan.budget_seconds if progress.plan else None
-    grid = Table.grid(padding=(0, 1), expand=True)
-    grid.add_column(no_wrap=True)
-    grid.add_column(ratio=1)
-    grid.add_column(no_wrap=True)
-    bar = ProgressBar(total=total, completed=min(spent, total or 0), pulse=total is None)
-    grid.add_row(clock(spent), bar, f"of {clock(total)}" if total else "")
-    return grid
-
-
-def _phase(progress: Progress) -> Text:
-    text = Text(progress.phase, style="bold", no_wrap=True, overflow="ellipsis")
-    now = progress.running
-    if now:
-        running = f"Trial {now.number}, {roughly(progress.running_for)}: "
-        text.append(f"\n{running}{in_short(now.configuration)}", style="not bold")
-    return text
+        spent, total = self.spent, self._plan.budget_seconds if self._plan else None
+        budget = Table.grid(padding=(0, 1), expand=True)
+        budget.add_column(no_wrap=True)
+        budget.add_column(ratio=1)
+        budget.add_column(no_wrap=True)
+        bar = ProgressBar(total=total, completed=min(spent, total or 0), pulse=total is None)
+        budget.add_row(clock(spent), bar, f"of {clock(total)}" if total else "")
+        phase = Text(self._phase, style="bold", no_wrap=True, overflow="ellipsis")
+        if now := self._running:
+            running = f"Trial {now.number}, {roughly(self.elapsed - self._running_since)}: "
+            phase.append(f"\n{running}{in_short(now.configuration)}", style="not bold")
+        return Constrain(Group(budget, phase), width)
 
 
 def terminal_report(console: Console) -> ProgressReport:

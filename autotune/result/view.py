@@ -1,18 +1,15 @@
 """What every face of a search or its result shows, computed once."""
 
 import shlex
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 from autotune.answer import Answer, Entry, Verdict
-from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, TrialStarted
 from autotune.library import modules_for
 from autotune.objective import objective_named
-from autotune.plan import Plan
 from autotune.program import epochs_of
 from autotune.reason import Outcome
 from autotune.reason.sentences import NOT_TAKEN, reason_text
@@ -32,55 +29,6 @@ PHASES: Mapping[Stage, str] = {
     Stage.EXPLORE: "Searching for a distributed configuration that beats one device",
     Stage.REPEAT: "Measuring again what the answer rests on",
 }
-
-
-class Progress:
-    """The state of a search, as far as its events show; a clock goes on between two of them."""
-
-    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
-        self._now = now
-        self._since = now()
-        self._ahead = 0.0
-        self.waited: float | None = None
-        """Seconds before the search began, in which it waited for its machine; None until then."""
-        self.phase = "Starting"
-        self.plan: Plan | None = None
-        self.running: TrialStarted | None = None
-        self.running_since = 0.0
-        self.answer: Answer | None = None
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds since the first event, those before the search included; it never goes back."""
-        return self._now() - self._since + self._ahead
-
-    @property
-    def spent(self) -> float:
-        """Seconds since the search began, of its budget."""
-        return self.elapsed - (self.waited or 0.0)
-
-    @property
-    def running_for(self) -> float:
-        return self.elapsed - self.running_since
-
-    def take(self, event: Event) -> None:
-        if self.waited is None and not isinstance(event, Notice):
-            self.waited = self.elapsed
-        if isinstance(event, Preparing):
-            self.phase = event.what
-        elif isinstance(event, Planned):
-            self.plan = event.plan
-        elif isinstance(event, TrialStarted):
-            self._at(event.elapsed)
-            self.phase = PHASES[event.stage]
-            self.running, self.running_since = event, self.elapsed
-        elif isinstance(event, TrialEnded):
-            self._at(event.elapsed)
-            self.running, self.answer = None, event.answer
-
-    def _at(self, spent: float) -> None:
-        """Go forward to what an event says, as that of a search which began before this view."""
-        self._ahead += max(spent - self.spent, 0.0)
 
 
 class Row(NamedTuple):

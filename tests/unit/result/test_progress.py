@@ -11,7 +11,6 @@ from autotune.events import Event, Notice, Planned, Preparing, TrialEnded, Trial
 from autotune.plan import Plan
 from autotune.reason import Message, Outcome
 from autotune.result import terminal as progress
-from autotune.result.view import Progress
 from autotune.trial import Stage, Trial
 from tests.answers import answer_of
 from tests.drawing import draw
@@ -188,21 +187,21 @@ def started(elapsed: float) -> TrialStarted:
 def test_the_clock_never_goes_back_after_a_wait() -> None:
     """What was waited for the machine counts; of the budget it takes nothing."""
     now = 0.0
-    progress = Progress(now=lambda: now)
-    progress.take(Notice(text="Another search is running on this machine."))
+    report = progress.ProgressReport(terminal(), now=lambda: now)
+    report(Notice(text="Another search is running on this machine."))
     now = 300.0
-    progress.take(Preparing(what="Inspecting the machine"))
+    report(Preparing(what="Inspecting the machine"))
     now = 308.0
-    progress.take(started(8.0))
-    assert (progress.elapsed, progress.spent, progress.running_for) == (308.0, 8.0, 0.0)
+    report(started(8.0))
+    assert (report.elapsed, report.spent) == (308.0, 8.0)
     now = 310.0
-    assert (progress.elapsed, progress.spent, progress.running_for) == (310.0, 10.0, 2.0)
-    progress.take(started(9.0))  # Its time was taken before it came here.
-    assert progress.elapsed == 310.0
+    assert (report.elapsed, report.spent) == (310.0, 10.0)
+    report(started(9.0))  # Its time was taken before it came here.
+    assert report.elapsed == 310.0
 
 
 def test_a_search_that_began_before_is_where_its_events_say() -> None:
     """As whoever follows a job sees that comes late."""
-    progress = Progress(now=lambda: 0.0)
-    progress.take(started(100.0))
-    assert (progress.elapsed, progress.spent) == (100.0, 100.0)
+    report = progress.ProgressReport(terminal(), now=lambda: 0.0)
+    report(started(100.0))
+    assert (report.elapsed, report.spent) == (100.0, 100.0)
