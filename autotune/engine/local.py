@@ -309,16 +309,13 @@ def environments_of(roles: Sequence[Role], addresses: Sequence[str]) -> list[Env
     environments: list[Environment] = []
     for role in roles:
         config = tf_config(roles, addresses, role) if len(roles) > 1 else None
-        visible = {} if role.gpus is None else {VISIBLE: _names(role.gpus)}
+        # TensorFlow counts only the GPUs that this host may see, by what CUDA calls them.
+        seen = os.environ.get(VISIBLE)
+        names = seen.split(",") if seen else None
+        gpus = [names[gpu].strip() if names else str(gpu) for gpu in role.gpus or ()]
+        visible = {} if role.gpus is None else {VISIBLE: ",".join(gpus)}
         environments.append({"TF_CONFIG": config, **visible})
     return environments
-
-
-def _names(gpus: tuple[int, ...]) -> str:
-    """Return what CUDA calls some GPUs: TensorFlow counts only those that this host may see."""
-    seen = os.environ.get(VISIBLE)
-    names = seen.split(",") if seen else None
-    return ",".join(names[gpu].strip() if names else str(gpu) for gpu in gpus)
 
 
 def _is_of_the_disk(reason: Reason) -> bool:

@@ -217,22 +217,29 @@ _SAME = {
 
 
 @dataclass(frozen=True)
-class InspectionRequest(HostTask[WorkloadFacts]):
-    """Factories to be called in a process of their own."""
-
-    code = "autotune.engine.child.inspect:inspect"
+class WorkloadTask(HostTask[A]):
+    """A task that runs the user's code once, on each host."""
 
     workload: Workload = field()
-    offered: Mapping[str, Scalar] = field(default_factory=dict)
-    """Values for parameters that a factory may declare: one of each own axis."""
     seconds: float = 60.0
-    """Longest time of each step, such as building the model or reading the first example."""
+    """Longest time of each step, such as building the model or reading the first example; the first
+    call of a script's `fit` may take a few minutes."""
     whole: float = math.inf
     """Longest time of all steps."""
 
     @property
     def limits(self) -> Limits:
         return Limits(start=_START_SECONDS, window=self.seconds, whole=self.whole)
+
+
+@dataclass(frozen=True)
+class InspectionRequest(WorkloadTask[WorkloadFacts]):
+    """Factories to be called in a process of their own."""
+
+    code = "autotune.engine.child.inspect:inspect"
+
+    offered: Mapping[str, Scalar] = field(default_factory=dict)
+    """Values for parameters that a factory may declare: one of each own axis."""
 
     def payload(self) -> Mapping[str, Any]:
         workload = self.workload
@@ -293,21 +300,10 @@ class FirstSteps(Value):
 
 
 @dataclass(frozen=True)
-class FirstStepRequest(HostTask[FirstSteps]):
+class FirstStepRequest(WorkloadTask[FirstSteps]):
     """The first step of a script's `fit`, made by Keras with all that the script gives to it."""
 
     code = "autotune.engine.child.inspect:first_step"
-
-    workload: Workload = field()
-    seconds: float = 60.0
-    """Longest time until the `fit` is reached, and of each part of it; its first call may take a
-    few minutes."""
-    whole: float = math.inf
-    """Longest time of all of it."""
-
-    @property
-    def limits(self) -> Limits:
-        return Limits(start=_START_SECONDS, window=self.seconds, whole=self.whole)
 
     def payload(self) -> Mapping[str, Any]:
         script = self.workload.script
@@ -357,7 +353,7 @@ def inspected(engine: Engine, request: InspectionRequest) -> WorkloadFacts:
     return facts.model_copy(update=steps.model_dump(exclude={"facts"}))
 
 
-def _failure(task: InspectionRequest | FirstStepRequest, result: RunResult) -> AutotuneError:
+def _failure(task: WorkloadTask[Any], result: RunResult) -> AutotuneError:
     step = result.doing or Step.STARTING
     if isinstance(result.reason, Overdue) and result.reason.phase is Phase.WHOLE:
         return NothingMeasured(

@@ -8,7 +8,6 @@ import importlib
 import os
 import re
 import sys
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -38,6 +37,7 @@ from autotune.engine.child.dataset import (
     reads_once,
     runs_python,
     taken_from,
+    within,
 )
 from autotune.engine.child.inspected import InspectedDataset, InspectedModel, cacheable, offered
 from autotune.engine.child.process import Member, execute
@@ -66,6 +66,15 @@ from autotune.text import hint
 
 _OTHERS = (BATCH, BATCH + BATCH // 2, BATCH + BATCH // 4)
 """Batches that are made of a script's data, the first that does not divide those of its own."""
+_NOT_FITTING = (
+    "Check that the model's inputs, loss and metrics match the shapes and dtypes of the examples. "
+    "A dataset holds single examples, not batches (unless dataset_fn declares batch_size), and "
+    "with labels, unless the model has a train_step of its own or no compiled loss."
+)
+_NOT_TRAINING = (
+    "Check that the script trains by itself. Here a step of it was tried without a graph "
+    "(run_eagerly=True)."
+)
 
 
 def inspect(member: Member) -> None:
@@ -121,7 +130,8 @@ def _facts(member: Member) -> dict[str, Any]:
     data.check_rank(model.ranks())
     member.announce(Step.TRYING)
     patience = request["seconds"] / 4
-    model.train_on(data.few(model.static_batch), _not_fitting, patience)
+    fails = partial(FactoryFailed, advice=_NOT_FITTING)
+    model.train_on(data.few(model.static_batch), fails, patience)
     member.announce(Step.LOOKING)
     return {
         "model_takes": model_fn.parameters,
@@ -223,7 +233,7 @@ def _inspected_in_batches(
         data = InspectedDataset(taken)
         data.read_first()
         member.announce(Step.TRYING)
-        model.train_on(data.few(), _not_training, patience)
+        model.train_on(data.few(), partial(other_backend, next_step=_NOT_TRAINING), patience)
         if once:
             once.keeps = False
         member.announce(Step.LOOKING)
@@ -260,24 +270,6 @@ def _callbacks(member: Member) -> list[Any]:
             "Return a list; it may be empty.",
         )
     return list(made)
-
-
-def _not_fitting(cause: str) -> WorkloadError:
-    return FactoryFailed(
-        cause,
-        "Check that the model's inputs, loss and metrics match the shapes and dtypes of the "
-        "examples. A dataset holds single examples, not batches (unless dataset_fn declares "
-        "batch_size), and with labels, unless the model has a train_step of its own or no compiled "
-        "loss.",
-    )
-
-
-def _not_training(cause: str) -> WorkloadError:
-    return other_backend(
-        cause,
-        "Check that the script trains by itself. Here a step of it was tried without a graph "
-        "(run_eagerly=True).",
-    )
 
 
 _DEVICE = re.compile(r"(\w+):(\d+)$")
@@ -321,7 +313,8 @@ def _first_step_facts(member: Member) -> dict[str, Any]:
             ends = _make_first_call(member, program, run, call)
             member.announce(Step.STEPPING_ON)
             later = _LaterCalls()
-            if not _in_time(lambda: run.later_calls(call, later)):
+            went_on = within(MOST_SECONDS, (run.later_calls(call, each) for each in [later]))
+            if not went_on.done and went_on.error is None:
                 of_fit.clear()  # The model is still trained.
             found.update(later.facts(sum(ends), call.validation_freq))
 
@@ -375,19 +368,6 @@ def _lasts(data: Any) -> bool:
         return not (runs_python(data) or holds_cache(data))
     except AttributeError:  # Private: where TensorFlow has changed, nothing is promised.
         return False
-
-
-def _in_time(work: Callable[[], None]) -> bool:
-    """Do what may fail, and go on without it when its time is over; return whether it has ended."""
-
-    def attempt() -> None:
-        with suppress(Exception, SystemExit):
-            work()
-
-    thread = threading.Thread(target=attempt, daemon=True)
-    thread.start()
-    thread.join(MOST_SECONDS)
-    return not thread.is_alive()
 
 
 class _LaterCalls(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types

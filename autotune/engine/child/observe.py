@@ -29,6 +29,7 @@ from autotune.engine.child import private
 from autotune.engine.child.dataset import within
 from autotune.engine.child.process import Member, write_whole
 from autotune.engine.child.script import fit_reached
+from autotune.engine.child.train import number_of
 from autotune.engine.events import EventWriter, TrialFolder
 
 _DEALERS = ("experimental_distribute_dataset", "distribute_datasets_from_function")
@@ -324,7 +325,8 @@ class Notes:
         self._losses: list[float] = []
 
     def add(self, logs: Mapping[str, Any] | None) -> None:
-        self._losses.append(_number((logs or {}).get("loss")))
+        loss = (logs or {}).get("loss")
+        self._losses.append(number_of(loss, otherwise=float("nan")))
 
     def as_json(self) -> dict[str, Any]:
         strategy = self._model.distribute_strategy
@@ -434,13 +436,6 @@ def _nudged(weight: Any, draw: np.random.Generator | None) -> Any:
         return weight
     far = np.where(draw.integers(0, 2, weight.shape) > 0, np.inf, -np.inf)
     return np.nextafter(weight, far.astype(weight.dtype))
-
-
-def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return float("nan")
 
 
 BUCKETS = 16

@@ -68,26 +68,22 @@ def end_with_fit(program: ModuleType, *, validates: bool = False) -> None:
 
 
 def _train_only(program: ModuleType, validates: bool, train: Train, **methods: Any) -> None:  # noqa: FBT001 - bound
-    failures: list[Exception] = []
+    def saves(callback: Any) -> bool:
+        return isinstance(callback, keras.callbacks.ModelCheckpoint) and run.keeps(callback)
 
-    def train_and_leave(call: Any) -> None:
+    def prepare_and_train(call: Any) -> None:
         before = _Before(call, validates=validates)
         call.validation_freq = 1 if validates else NEVER
         # Where the validation is timed, what is saved in the copy is timed as well.
         own = call.all_callbacks(validates=False)
-        kept = [e for e in own if not isinstance(e, LEFT_OUT) or (validates and run.saves(e))]
+        kept = [e for e in own if not isinstance(e, LEFT_OUT) or (validates and saves(e))]
         call.callbacks = [before, *kept, _After(before)]
         if reads_once(call.x):
             call.x = lasting(call.x)
-        try:
-            train(call)
-        except Exception as exc:  # noqa: BLE001 - the script might take it for its own
-            failures.append(exc)
+        train(call)
 
     with run_in_copy(program) as run:
-        run.to_fit(train_and_leave, **methods)
-    if failures:
-        raise failures[0]
+        run.to_fit(prepare_and_train, **methods)
 
 
 class _Before(keras.callbacks.Callback):  # type: ignore[misc] # of Keras, which has no types
@@ -175,13 +171,6 @@ def come_to_fit(program: ModuleType, run: _Run, train: Train) -> ScriptNotes:
     from autotune.workload.script import fits_elsewhere, own_loop  # noqa: PLC0415 - see above
 
     notes = ScriptNotes(program)
-    failures: list[Exception] = []
-
-    def take(call: Any) -> None:
-        try:
-            train(call)
-        except Exception as exc:  # noqa: BLE001 - the script might take it for its own
-            failures.append(exc)
 
     def update(method: str) -> None:
         """Leave a script that trains by a loop of its own, and comes to no `fit`."""
@@ -190,9 +179,7 @@ def come_to_fit(program: ModuleType, run: _Run, train: Train) -> ScriptNotes:
             raise OwnLoopReached(own_loop(file, file, line, method))
 
     with _as_script_failures(), notes.taken(update):
-        run.to_fit(take)
-        if failures:
-            raise failures[0]
+        run.to_fit(train)
     return notes
 
 
@@ -243,8 +230,9 @@ class _Run:
         program.script.Call = self._call_of
 
     def to_fit(self, train: Train, **methods: Any) -> None:
-        """Run the script, have `train` take the call, and leave."""
+        """Run the script, have `train` take the call, leave, and raise what `train` has raised."""
         reached = False
+        failures: list[Exception] = []
 
         def train_and_leave(call: Any) -> None:
             nonlocal reached
@@ -253,12 +241,19 @@ class _Run:
             if self._program.script.fit is None and before:
                 self._make_one_step(call)
                 return
-            train(call)
+            try:
+                train(call)
+            except Exception as exc:  # noqa: BLE001 - the script might take it for its own
+                failures.append(exc)
             reached = True
             raise FitReached
 
         try:
-            inspect.unwrap(self._program.script.run)(train_and_leave, self._other_fit, **methods)
+            inspect.unwrap(self._program.script.run)(
+                train_and_leave,
+                lambda *given, **options: self._make_one_step(self._call_of(*given, **options)),
+                **methods,
+            )
         except BaseException as exc:
             if self._refused and exc is self._refused.__cause__:
                 raise self._refused from exc
@@ -267,6 +262,8 @@ class _Run:
         # A script may take what ends it for an error of its own, and go on.
         if not reached:
             raise self._without_fit()
+        if failures:
+            raise failures[0]
 
     def _without_fit(self) -> ScriptFailed:
         line = self._program.script.fit
@@ -290,15 +287,16 @@ class _Run:
         Callbacks that would write beyond the copy are left out; the script may load the others'.
         """
         own = call.all_callbacks(validates=False)
-        kept = [each for each in own if _stays_in(self._folder, each)]
+        kept = [each for each in own if self.keeps(each)]
         validates = call.validation_data is not None or call.validation_split
         changed = {"validation_freq": 1} if validates else {}
         return self._keras_fit(call, callbacks=[*kept, _FirstCall(made)], **changed)
 
-    def later_calls(self, call: Any, callback: Any) -> None:
+    def later_calls(self, call: Any, callback: Any) -> Any:
         """Have Keras's `fit` go on for an epoch with one callback alone, which may end it."""
         until = call.initial_epoch + 1
-        self._keras_fit(call, callbacks=[callback], verbose=0, validation_freq=1, epochs=until)
+        changed = {"verbose": 0, "validation_freq": 1, "epochs": until}
+        return self._keras_fit(call, callbacks=[callback], **changed)
 
     def _keras_fit(self, call: Any, **changed: Any) -> Any:
         given = {**vars(call), **changed}
@@ -373,9 +371,6 @@ class _Run:
         lines = self._program.script.lines_of(sys._getframe())  # noqa: SLF001 - as above
         return min((each for each in lines if any(each in body for body in bodies)), default=None)
 
-    def _other_fit(self, *arguments: Any, **options: Any) -> Any:
-        return self._make_one_step(self._call_of(*arguments, **options))
-
     def _make_one_step(self, call: Any) -> Any:
         """Train for one step, so that later code finds a trained model."""
         line = self._line()
@@ -396,10 +391,14 @@ class _Run:
                 raise
             raise
 
-    def saves(self, callback: Any) -> bool:
-        """Whether a callback saves the model, within the copy of the folder."""
-        saves = isinstance(callback, keras.callbacks.ModelCheckpoint)
-        return saves and _stays_in(self._folder, callback)
+    def keeps(self, callback: Any) -> bool:
+        """Whether a callback of Keras's writes nothing beyond the copy, and through no link."""
+        for kind, name in _PLACES.items():
+            if isinstance(callback, kind):
+                place = Path(getattr(callback, name)).absolute()
+                there = place.parent.glob(re.sub(r"\{.*?\}", "*", place.name))
+                return all(each.resolve().is_relative_to(self._folder) for each in (place, *there))
+        return not isinstance(callback, keras.callbacks.RemoteMonitor)
 
 
 def _is_without_keras(found: Any) -> bool:
@@ -407,16 +406,6 @@ def _is_without_keras(found: Any) -> bool:
     if found is None or isinstance(found, type | ModuleType):
         return False
     return {each.__module__.partition(".")[0] for each in type(found).__mro__} <= _WITHOUT_KERAS
-
-
-def _stays_in(folder: Path, callback: Any) -> bool:
-    """Whether a callback of Keras's writes nothing beyond a folder, and through no link."""
-    for kind, name in _PLACES.items():
-        if isinstance(callback, kind):
-            place = Path(getattr(callback, name)).absolute()
-            there = place.parent.glob(re.sub(r"\{.*?\}", "*", place.name))
-            return all(each.resolve().is_relative_to(folder) for each in (place, *there))
-    return not isinstance(callback, keras.callbacks.RemoteMonitor)
 
 
 @contextmanager

@@ -203,19 +203,19 @@ class Clock(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no type
         if not logs:
             return
         name = "loss" if "loss" in logs else next(iter(logs))
-        value = _read(logs[name])
+        # A step of the user's own may log an array, or a structure; it has been waited for.
+        value = number_of(logs[name], otherwise=0.0)
         if not math.isfinite(value) and not self._failed:
             self._failed = True
             self._report.write(events.NAN, step=self._total, name=name, value=str(value))
 
 
-def _read(value: Any) -> float:
+def number_of(value: Any, *, otherwise: float) -> float:
     """Fetch a value from the device, as a number where it is one."""
     try:
         return float(value)
     except (TypeError, ValueError):
-        # A step of the user's own may log an array, or a structure; it has been waited for.
-        return 0.0
+        return otherwise
 
 
 class CallbackTimes:
@@ -229,16 +229,17 @@ class CallbackTimes:
         if not name or any(each is callback for each in self._known):
             return
         self._known.append(callback)
+
+        def add(seconds: float) -> None:
+            self._seconds[name] += seconds
+
         for hook in HOOKS:
-            setattr(callback, hook, timed(getattr(callback, hook), partial(self._add, name)))
+            setattr(callback, hook, timed(getattr(callback, hook), add))
 
     def take(self) -> Mapping[str, float]:
         """Return the seconds of each since the last time."""
         taken, self._seconds = self._seconds, defaultdict(float)
         return {name: seconds for name, seconds in taken.items() if seconds}
-
-    def _add(self, name: str, seconds: float) -> None:
-        self._seconds[name] += seconds
 
 
 class BetweenTimes(keras.callbacks.Callback):  # type: ignore[misc] # Keras has no types
