@@ -7,7 +7,7 @@ from autotune.reason import Rule
 from autotune.space import Limit
 from autotune.text import plural, roughly, very_roughly
 from autotune.workload import WorkloadFacts, why_assumed
-from autotune.workload.length import Length, LengthSource
+from autotune.workload.facts import Length, LengthSource
 
 
 class AxisPlan(Value):

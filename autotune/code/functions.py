@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import chain
 
-from autotune.code.names import Names
-from autotune.code.tree import Function, Lists, grouped, reached
+from autotune.code.names import Function, Lists, Names, grouped, reached
 
 _PARTIAL = "functools.partial"
 _WRAPPERS = {_PARTIAL, "tf.autograph.experimental.do_not_convert"}

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from autotune.code.functions import argument
-from autotune.code.kinds import ANY_STRATEGY, ONE_DEVICE, RUNS, Kind, made_by
+from autotune.code.names import Function
 from autotune.code.order import Order
-from autotune.code.tree import Function
-from autotune.code.values import Values
+from autotune.code.values import ANY_STRATEGY, ONE_DEVICE, RUNS, Kind, Values, made_by
 
 Version = tuple[int, int]
 NEWEST: Version = (2, 21)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from autotune.code.functions import Functions
-from autotune.code.tree import Comprehension, Function
+from autotune.code.names import Comprehension, Function
 
 _CONDITIONAL: dict[type[ast.AST], Collection[str]] = {
     **dict.fromkeys((ast.If, ast.IfExp, ast.For, ast.AsyncFor, ast.While), ("body", "orelse")),

@@ -6,9 +6,9 @@ costs more trust than one that is missing.
 """
 
 from autotune.code.functions import argument, arguments, last_name
-from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, Kind, made_by
 from autotune.code.module import Module
-from autotune.code.tree import Comprehension, Function, PythonLoop
+from autotune.code.names import Comprehension, Function, PythonLoop
+from autotune.code.values import MULTI_WORKER, ONE_DEVICE, Kind, made_by
 from autotune.doctor.rule import Hits, Severity, rule
 
 __all__ = ["Hits", "Kind", "Module", "Severity", "rule"]

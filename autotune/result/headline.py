@@ -12,7 +12,7 @@ from autotune.result.stored import ResultData
 from autotune.strategies import in_short, title
 from autotune.text import roughly
 from autotune.workload import own_settings
-from autotune.workload.length import LengthSource
+from autotune.workload.facts import LengthSource
 
 
 def headline(result: ResultData) -> str:

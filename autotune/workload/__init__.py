@@ -16,18 +16,16 @@ from autotune.workload.facts import (
     FitData as FitData,
     FitFacts as FitFacts,
     InputPass as InputPass,
+    Length as Length,
+    LengthSource as LengthSource,
     OwnBatch as OwnBatch,
     OwnStrategy as OwnStrategy,
     Returned as Returned,
     WorkloadFacts as WorkloadFacts,
-    own_batch as own_batch,
-    own_settings as own_settings,
-)
-from autotune.workload.length import (
-    Length as Length,
-    LengthSource as LengthSource,
     length_of as length_of,
+    own_batch as own_batch,
     own_rate as own_rate,
+    own_settings as own_settings,
     why_assumed as why_assumed,
 )
 from autotune.workload.script import (

@@ -29,8 +29,7 @@ from autotune.workload.script import Script, code_digest
 from autotune.workload.source import Source, root_of, source_of
 
 if TYPE_CHECKING:
-    from autotune.code.names import Binding
-    from autotune.code.tree import Lists
+    from autotune.code.names import Binding, Lists
 
 _HIDING = ("*", "exec", "globals", "setattr", "vars", "__getattr__")
 """What may give a module names that its text does not show; the star is that of an import."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from autotune.base import Value
 
 if TYPE_CHECKING:
-    from autotune.code.tree import Tree
+    from autotune.code.names import Tree
 
 LAMBDA = "<lambda>"
 LONGEST_LITERAL = 500

@@ -2,7 +2,7 @@
 
 import ast
 
-from autotune.code.kinds import DISTRIBUTING, RUNS, made_by
+from autotune.code.values import DISTRIBUTING, RUNS, made_by
 from autotune.doctor import Function, Hits, Kind, Module, rule
 from autotune.doctor.rules.shares import is_run_again
 

@@ -3,7 +3,7 @@
 import ast
 import re
 
-from autotune.code.kinds import MULTI_WORKER, ONE_DEVICE, SERVERS, made_by
+from autotune.code.values import MULTI_WORKER, ONE_DEVICE, SERVERS, made_by
 from autotune.doctor import Hits, Kind, Module, argument, last_name, rule
 from autotune.doctor.rules.old_calls import API, Old, by_kind, is_guarded
 from autotune.doctor.source import Edit, at_end

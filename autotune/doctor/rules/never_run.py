@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from autotune.code.kinds import RUNS
+from autotune.code.values import RUNS
 from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, last_name, rule
 from autotune.doctor.rules.python_loops import is_repeated
 

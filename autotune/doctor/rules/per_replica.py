@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 
 from autotune.code.functions import updated
-from autotune.code.kinds import SERVERS
-from autotune.code.values import Key
+from autotune.code.values import SERVERS, Key
 from autotune.doctor import Hits, Kind, Module, arguments, rule
 from autotune.doctor.rules.python_loops import shown
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from functools import cache, partial
 
-from autotune.code.tree import Loop, reached
+from autotune.code.names import Loop, reached
 from autotune.doctor import Function, Hits, Kind, Module, PythonLoop, argument, arguments, rule
 
 _UPDATES = {"apply_gradients", "apply", "minimize"}

@@ -4,8 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from autotune.code.kinds import ITERATED
-from autotune.code.values import Node, Part, repeated
+from autotune.code.values import ITERATED, Node, Part, repeated
 from autotune.doctor import Comprehension, Function, Hits, Kind, Module, last_name, rule
 
 _KEEP_ALL = {"prefetch", "cache", "repeat", "with_options", "batch", "map"}

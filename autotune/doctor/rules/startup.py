@@ -3,7 +3,7 @@
 import ast
 import re
 
-from autotune.code.kinds import ANY_STRATEGY
+from autotune.code.values import ANY_STRATEGY
 from autotune.doctor import MULTI_WORKER, Hits, Kind, Module, argument, made_by, rule
 from autotune.doctor.rules.old_calls import is_caught
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from autotune.code.kinds import Kind
+from autotune.code.values import Kind
 from autotune.doctor.rules.devices import read_device
 from autotune.doctor.rules.keras_3 import NAMES as KERAS_2
 from autotune.doctor.rules.old_calls import DEPRECATED, REMOVED, Old

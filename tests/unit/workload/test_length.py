@@ -3,7 +3,7 @@
 import pytest
 
 from autotune.workload import FitFacts, WorkloadFacts, length_of, own_rate, why_assumed
-from autotune.workload.length import ASSUMED_SECONDS, Length, LengthSource
+from autotune.workload.facts import ASSUMED_SECONDS, Length, LengthSource
 from tests.engines.fake import FAKE_FACTS
 
 
