@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from autotune.cli import options as take
@@ -68,23 +68,20 @@ def verify(
         with ProgressReport(notices()) as report:
             found = check(saved, seconds=budget, observer=report, engine=running)
     if json:
-        windows = {"trials": {"__all__": {"windows"}}}
-        write_out(found.model_dump_json(indent=2, exclude=windows) + "\n")
+        from autotune.result.result import WINDOWS
+
+        write_out(found.model_dump_json(indent=2, exclude=WINDOWS) + "\n")
     else:
-        show(verification_text(found))
+        from autotune.result.terminal import marked, named
+        from autotune.text import plural, roughly
+
+        notes = [marked(" - ", Text(note)) for note in found.notes]
+        count = f"{plural(len(found.trials), 'run')} in {roughly(found.seconds)}."
+        head = Text(found.summary, style="bold")
+        show(Group(head, named(_verified(found), "  "), *notes, Text(count, style="dim")))
     unclear = found.outcome is VerificationOutcome.UNCLEAR
     if found.outcome is VerificationOutcome.FAILS or (strict and unclear):
         raise typer.Exit(FAILED)
-
-
-def verification_text(found: Verification) -> RenderableType:
-    from autotune.result.terminal import marked, named
-    from autotune.text import plural, roughly
-
-    notes = [marked(" - ", Text(note)) for note in found.notes]
-    count = f"{plural(len(found.trials), 'run')} in {roughly(found.seconds)}."
-    head = Text(found.summary, style="bold")
-    return Group(head, named(_verified(found), "  "), *notes, Text(count, style="dim"))
 
 
 def _verified(found: Verification) -> Iterator[tuple[str, str]]:

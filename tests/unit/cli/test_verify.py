@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from autotune import Interval, Verdict, Verification, VerificationOutcome
-from autotune.cli.saved import verification_text
+from autotune import Verdict
 from autotune.config import Configuration
 from autotune.result.stored import SavedConfiguration, save_configuration
 from autotune.versions import VERSION
 from tests.answers import answer_of
-from tests.drawing import draw
-from tests.engines.fake import FAKE_FACTS, FAKE_MACHINE, FakeEngine
+from tests.engines.fake import FAKE_FACTS, FakeEngine, fake_machine
 from tests.trials import ended_trial
 from tools.docs.samples import WORKLOAD
 
@@ -33,7 +31,7 @@ def _files(folder: Path) -> None:
             answer=answer_of(TRIALS, winner, ALONE),
             workload=WORKLOAD,
             facts=FAKE_FACTS,
-            machine=FAKE_MACHINE,
+            machine=fake_machine(cpus=4),
         )
         facts = folder / f"{verdict.name.lower()}.json"
         facts.write_text(saved.model_dump_json())
@@ -74,40 +72,27 @@ def test_a_wrong_call_ends_with_two(engine: FakeEngine, words: tuple[str, ...]) 
     assert engine.requests == []
 
 
-FOUND = Verification(
-    outcome=VerificationOutcome.HOLDS,
-    answer=answer_of(TRIALS, PAIR, ALONE),
-    summary="Confirmed: distributed training is 1.42 times (1.21 to 1.66) as fast.",
-    challenger=ALONE,
-    ratio=Interval(low=1.21, value=1.42, high=1.66),
-    examples_per_second=Interval(low=1300, value=1425, high=1560),
-    verdict=Verdict.DISTRIBUTE,
-    configuration=PAIR,
-    margin=0.03,
-    expected=Interval(low=1400, value=1500, high=1600),
-    ratio_to_expected=Interval(low=0.85, value=0.95, high=1.06),
-    notes=("Measured on another machine: CPU cores 2 then, 4 now.",),
-    machine=FAKE_MACHINE,
-    seconds=31.0,
-)
-"""A recommendation that holds, on another machine than it was made on."""
-
-
 @pytest.mark.parametrize("width", [60, 80])
-def test_an_answer_comes_with_its_figures(width: int) -> None:
+def test_an_answer_comes_with_its_figures(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     """The answer first, then both configurations, the figures, the notes; nothing too wide."""
-    text = draw(verification_text(FOUND), width)
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = run("verify", "one_device.yaml").stdout
     assert text.startswith("Confirmed: ")
     words = " ".join(text.split())
-    for part in ("batch 2x64", "batch 128", "0.95 (0.85 to 1.06)", "CPU cores 2 then, 4 now"):
+    for part in ("batch 128 (one device)", "compared with Mirrored x2, batch 2x64", "ratio"):
+        assert part in words
+    for part in ("examples/s", "vs saved", "CPU cores 4 then, 2 now", "runs in"):
         assert part in words
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_an_answer_without_a_run_has_no_figures() -> None:
+def test_an_answer_without_a_rival_has_no_ratio(folder: Path) -> None:
     """What is not known is left out."""
-    known = ("challenger", "ratio", "examples_per_second", "ratio_to_expected")
-    nothing = dict.fromkeys(known)
-    text = draw(verification_text(FOUND.model_copy(update=nothing)))
-    for part in ("compared with", "ratio", "examples/s", "vs saved"):
-        assert part not in text
+    path = folder / "one_device.json"
+    saved = SavedConfiguration.model_validate_json(path.read_text(), extra="ignore")
+    answer = saved.answer.model_copy(update={"several": None, "own": ALONE, "one_device": ALONE})
+    path.write_text(saved.model_copy(update={"answer": answer}).model_dump_json())
+    words = " ".join(run("verify", "one_device.yaml").stdout.split())
+    assert "examples/s" in words
+    assert "compared with" not in words
+    assert " ratio " not in words
