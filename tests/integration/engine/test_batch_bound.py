@@ -25,6 +25,8 @@ ACCUMULATES = "keras.optimizers.AdamW(gradient_accumulation_steps=4)"
 INNER = "keras.optimizers.SGD(gradient_accumulation_steps=2)"
 WITHIN = f"keras.optimizers.LossScaleOptimizer({INNER})"
 FOLD = "layers.Lambda(lambda t: ops.reshape(ops.reshape(t, (12 * 6, 4)), (-1, 6, 4)))"
+BOTH = "layers.Bidirectional(layers.GRU(3, stateful=True), name='both')"
+DEEP = "keras.Sequential([layers.SimpleRNN(3, stateful=True, name='inner')])"
 PAIRS = """
 def pairs(_, found):
     return ops.mean((found - tf.reshape(tf.range(12.0), (12, 1))) ** 2)
@@ -102,31 +104,21 @@ def inspect(inspect_script: Inspect) -> Inspect:
 
 
 @pytest.mark.parametrize(
-    ("layer", "name"),
+    ("layers", "given", "found"),
     [
-        ("layers.Bidirectional(layers.GRU(3, stateful=True), name='both')", "layer both"),
-        ("keras.Sequential([layers.SimpleRNN(3, stateful=True, name='inner')])", "layer inner"),
+        ((DEEP,), {"size": "12"}, {"carried_state": "layer inner"}),
+        ((BOTH,), {"size": "12"}, {"carried_state": "layer both"}),
+        ((FOLD,), {}, {"built_in_batch": 12, "accumulated_steps": 1}),
+        ((), {"first": PAIRS, "loss": "pairs"}, {"built_in_batch": 12, "accumulated_steps": 1}),
     ],
+    ids=["a state deep down", "two states", "a layer", "the loss"],
 )
-def test_state_that_is_carried_on_is_found(inspect: Inspect, layer: str, name: str) -> None:
-    """A recurrent layer says so, however deep it lies."""
-    facts = inspect(layer, size="12")
-    assert facts.carried_state == name
-    assert facts.fit
-    assert facts.fit.only_batch == 12
-
-
-@pytest.mark.parametrize(
-    ("layers", "first", "loss"),
-    [((FOLD,), "", "'mse'"), ((), PAIRS, "pairs")],
-    ids=["a layer", "the loss"],
-)
-def test_a_size_that_is_built_in_is_found(
-    inspect: Inspect, layers: tuple[str, ...], first: str, loss: str
+def test_what_ties_a_model_to_its_batch_is_found(
+    inspect: Inspect, layers: tuple[str, ...], given: dict[str, str], found: dict[str, object]
 ) -> None:
-    """Half of the batch cannot be trained, so no other one is tried."""
-    facts = inspect(*layers, first=first, loss=loss)
-    assert (facts.built_in_batch, facts.accumulated_steps) == (12, 1)
+    """A recurrent layer says so; where half of a batch cannot be trained, no other is tried."""
+    facts = inspect(*layers, **given)
+    assert facts.model_dump(include=set(found)) == found
     assert facts.fit
     assert facts.fit.only_batch == 12
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,29 +40,31 @@ def workload(data: str, model: str, **fields: object) -> Workload:
     return Workload(model=made, dataset=read, **fields)
 
 
-def train(
-    engine: LocalEngine, given: Workload, facts: WorkloadFacts, folder: Path, **fields: object
-) -> None:
-    configuration = Configuration(**{"per_replica_batch": 8, **fields})
-    machine = engine.machine()
-    request = trial_request(configuration, given, facts, machine, folder)
-    result = engine.execute(request, stop_at_once)
-    assert result.outcome is Outcome.MEASURED, reason_text(result.reason)
+@pytest.fixture
+def trained(engine: LocalEngine, tmp_path: Path) -> Callable[..., WorkloadFacts]:
+    """Return what gives the facts of a workload that can be trained."""
+
+    def trained(given: Workload, **fields: object) -> WorkloadFacts:
+        facts = engine.execute(InspectionRequest(given))
+        configuration = Configuration(**{"per_replica_batch": 8, **fields})
+        request = trial_request(configuration, given, facts, engine.machine(), tmp_path / "t")
+        result = engine.execute(request, stop_at_once)
+        assert result.outcome is Outcome.MEASURED, reason_text(result.reason)
+        return facts
+
+    return trained
 
 
 @pytest.mark.parametrize("data", ROWS)
 def test_what_fit_takes_trains_on_two_replicas(
-    engine: LocalEngine, tmp_path: Path, data: str
+    trained: Callable[..., WorkloadFacts], data: str
 ) -> None:
     """It is told apart, counted, and read by a program of a strategy."""
-    given = workload(data, ROWS[data])
-    facts = engine.execute(InspectionRequest(given))
-    assert facts.examples
-    assert facts.examples <= 8 * 100
-    train(engine, given, facts, tmp_path / "t", strategy="mirrored", replicas_per_worker=2)
+    facts = trained(workload(data, ROWS[data]), strategy="mirrored", replicas_per_worker=2)
+    assert 0 < facts.examples <= 8 * 100
 
 
-def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:
+def test_images_of_a_folder(trained: Callable[..., WorkloadFacts], tmp_path: Path) -> None:
     """A short last batch, which programs do not read, counts as well."""
     for kind, images in (("cat", 4), ("dog", 40)):
         (tmp_path / "images" / kind).mkdir(parents=True)
@@ -70,18 +73,14 @@ def test_images_of_a_folder(engine: LocalEngine, tmp_path: Path) -> None:
     given = workload("folder", "of_images")
     arguments = (("path", str(tmp_path / "images")),)
     read = given.dataset.model_copy(update={"arguments": arguments})
-    given = given.model_copy(update={"dataset": read})
-    facts = engine.execute(InspectionRequest(given))
+    facts = trained(given.model_copy(update={"dataset": read}))
     assert (facts.examples, facts.returned.uneven) == (44, True)
-    train(engine, given, facts, tmp_path / "t")
 
 
-def test_batches_are_taken_apart(engine: LocalEngine, tmp_path: Path) -> None:
+def test_batches_are_taken_apart(trained: Callable[..., WorkloadFacts]) -> None:
     """Where autotune is asked to."""
-    given = workload("batches", "dense", unbatch=True)
-    facts = engine.execute(InspectionRequest(given))
+    facts = trained(workload("batches", "dense", unbatch=True))
     assert (facts.examples, facts.usual_batch) == (100, 32)
-    train(engine, given, facts, tmp_path / "t")
 
 
 def test_the_examples_of_an_endless_dataset_are_given(engine: LocalEngine) -> None:
@@ -114,10 +113,8 @@ def test_batches_are_made_by_its_workers(told: Path, what: str) -> None:
         assert "the third batch" in errors
 
 
-def test_their_number_is_an_axis(engine: LocalEngine, tmp_path: Path) -> None:
+def test_their_number_is_an_axis(trained: Callable[..., WorkloadFacts]) -> None:
     """The program that is timed has that many, of the dataset's own kind, whose batch is known."""
-    given = workload("by_processes", "dense")
-    facts = engine.execute(InspectionRequest(given))
+    facts = trained(workload("by_processes", "dense"), py_dataset_workers=2)
     assert facts.py_dataset
     assert own_batch(facts) == OwnBatch(30, BatchSource.DATASET)
-    train(engine, given, facts, tmp_path / "t", py_dataset_workers=2)

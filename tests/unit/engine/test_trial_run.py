@@ -1,5 +1,6 @@
-"""A run of a training, followed without any process."""
+"""A run of a training, followed without any process, and errors read as reasons."""
 
+import os
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -18,22 +19,29 @@ from autotune.engine.trial_run import (
     WorkerGroup,
     WorkersLost,
     WorkerSteps,
+    exit_of,
+    explain,
+    is_consequence,
+    is_memory,
     root_cause,
 )
 from autotune.reason import (
     KernelKilled,
     Killed,
+    KnownError,
     Message,
     Outcome,
     Overdue,
     Phase,
     PlainReason,
+    Raised,
     ReasonKind,
 )
-from autotune.reason.sentences import reason_text
+from autotune.reason.sentences import death, reason_text
 from autotune.shared_values import Window
 from autotune.strategies import Role
 
+ENOUGH = Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.MEASURED))
 LIMITS = Limits(start=10, first_step=20, window=5, whole=40)
 TRAINING = [("train_begin", {}), ("first_step", {"seconds": 0.5})]
 
@@ -72,11 +80,7 @@ class Scripted(WorkerGroup):
 
 def run(group: Scripted) -> RunResult:
     def enough(windows: Sequence[Window]) -> Stop | None:
-        return (
-            Stop(Outcome.MEASURED, PlainReason(kind=ReasonKind.MEASURED))
-            if len(windows) == 2
-            else None
-        )
+        return ENOUGH if len(windows) == 2 else None
 
     result = TrialRun((Role(index=0), Role(index=1)), Limits(), group, enough).run()
     assert group.ended
@@ -87,10 +91,7 @@ def test_a_run_ends_when_its_watch_has_seen_enough() -> None:
     """The group needs no process, and is ended with the run."""
     window = ("window", {"steps": 10, "seconds": 1.0})
     result = run(Scripted(*TRAINING, window, window, window))
-    assert (result.outcome, result.reason) == (
-        Outcome.MEASURED,
-        PlainReason(kind=ReasonKind.MEASURED),
-    )
+    assert (result.outcome, result.reason) == ENOUGH
     assert result.windows == (Window(10, 1.0),) * 2
     assert result.first_step_seconds == 0.5
     assert result.peak_memory == 9
@@ -101,10 +102,8 @@ def test_an_observed_run_ends_when_all_workers_have_answered() -> None:
     group = Scripted(*TRAINING, ("answered", {}))
     group._told.append(Report(1, {"event": "answered", "at": 1e12}))
     result = run(group)
-    assert (result.outcome, result.reason) == (
-        Outcome.MEASURED,
-        PlainReason(kind=ReasonKind.COMPLETED),
-    )
+    completed = PlainReason(kind=ReasonKind.COMPLETED)
+    assert (result.outcome, result.reason) == (Outcome.MEASURED, completed)
 
 
 @pytest.mark.parametrize(
@@ -202,3 +201,110 @@ def test_who_says_nothing_is_not_guessed() -> None:
     steps.note(0, window_of(10, 1.0))
     steps.note(1, {"event": events.STARTED, "at": 0.0})
     assert steps.each() == ()
+
+
+COMPILED = "Collectives are not yet implemented for CPU devices when compiling with XLA"
+
+
+def error(kind: str, message: str, where: str = "") -> dict[str, str]:
+    return {"kind": kind, "message": message, "where": where}
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("the dataset only has 1 file(s), which is not", "fewer files"),
+        (COMPILED, "turn xla off"),
+        ("Trying to access resource k/65 located in device 1 from device 0", "several CPU devices"),
+        ("Cond():\n`merge_call` called while defining a new graph", "apply them in every step"),
+        ("Could not start gRPC server", "port"),
+        ("Please provide a TPU Name to connect to.", "No TPU"),
+    ],
+)
+def test_known_errors_have_a_sentence_and_a_next_step(message: str, words: str) -> None:
+    """What TensorFlow is known to say is said in plain words, whatever the kind of its error."""
+    reason = explain(error("InvalidArgumentError", message))
+    assert isinstance(reason, KnownError)
+    sentence = reason_text(reason)
+    assert words in sentence
+    assert sentence.endswith(".")
+    assert ": " in sentence
+
+
+@pytest.mark.parametrize(
+    ("message", "gist"),
+    [
+        ("one\ntwo", "one"),
+        ("", "(no message)"),
+        ("in user code:\n\n    File x, line 2\n\n    ValueError: odd\n", "ValueError: odd"),
+        ("in user code:\n\n    File x, line 2\n\n    TypeError: odd\n", "odd"),
+        ("Exception encountered when calling Dense.call().\n\n\x1b[1mbad\x1b[0m\n\nArgs", "bad"),
+    ],
+)
+def test_other_errors_are_quoted(message: str, gist: str) -> None:
+    reason = explain(error("TypeError", message, "a.py line 3"))
+    assert reason == Raised(error="TypeError", message=gist, where="a.py line 3")
+    assert reason_text(reason) == f"TypeError: {gist} (a.py line 3)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("MemoryError", ""),
+        ("ResourceExhaustedError", "OOM when allocating tensor with shape[9]"),
+        ("_ArrayMemoryError", "Unable to allocate 9. GiB"),
+        ("InternalError", "Dst tensor is not initialized. [Op:_EagerConst]"),
+        ("InternalError", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9 bytes."),
+        ("InternalError", "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED"),
+    ],
+)
+def test_want_of_memory_is_seen(kind: str, message: str) -> None:
+    assert is_memory(error(kind, message))
+    assert not is_memory(error("ValueError", "MemoryErrors are bad"))
+
+
+@pytest.mark.parametrize(
+    "message", ["/data/cache.index; No space left on device", "/home/me/x; Disk quota exceeded"]
+)
+def test_a_full_disk_is_no_want_of_memory(message: str) -> None:
+    """TensorFlow raises the same error for both."""
+    assert not is_memory(error("ResourceExhaustedError", message))
+    assert message in reason_text(explain(error("ResourceExhaustedError", message)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("UnavailableError", "Collective ops is aborted by: Socket closed"),
+        ("CancelledError", "RPC cancelled"),
+        ("DeadlineExceededError", "RPC: /tensorflow.CoordinationService/Heartbeat"),
+        ("InternalError", "RecvFromRemoteAsync is cancelled. [Op:Identity] name: "),
+    ],
+)
+def test_consequences_are_told_from_causes(kind: str, message: str) -> None:
+    """What a worker says when another has gone is no cause."""
+    assert is_consequence(error(kind, message))
+    assert not is_consequence(error("ValueError", "the labels are upside down"))
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (9, "was killed by SIGKILL"),
+        (6 | 0x80, "was killed by SIGABRT"),
+        (3 << 8, "exited with code 3 without a result"),
+        (
+            os.EX_IOERR << 8,
+            "could not write its files: the disk is full or read-only, or the folder is gone",
+        ),
+        (126, "was killed by signal 126"),
+    ],
+)
+def test_wait_statuses_in_words(status: int, words: str) -> None:
+    assert death(exit_of(status)) == words
+
+
+def test_a_kill_for_memory_is_the_kernels() -> None:
+    """SIGKILL is, where the kernel has freed memory meanwhile; no other signal."""
+    assert exit_of(9, for_memory=True) == KernelKilled()
+    assert exit_of(6, for_memory=True) == Killed(signal=6)
