@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from autotune.api.log import note
 from autotune.api.requests import ListQuery, checked
@@ -129,8 +129,12 @@ class Jobs:
             parts = [query.where(jobs.c.state == each) for each in states] or [query]
             rows: list[Any] = [row for each in parts for row in connection.execute(each).all()]
             rows = sorted(rows, key=lambda each: each.seq, reverse=True)
-            found = tuple(_listed(connection, each) for each in rows[: wanted.limit])
-        return Page(tunings=found, next=found[-1].id if len(rows) > wanted.limit else None)
+            found = []
+            for each in rows[: wanted.limit]:
+                # The place of each in the queue would take too long to find.
+                waits = waiting(connection, each) if each.state == State.RUNNING else None
+                found.append(reading.job_of(each).model_copy(update={"waiting": waits}))
+        return Page(tunings=tuple(found), next=found[-1].id if len(rows) > wanted.limit else None)
 
     def trial_records(
         self, job_id: str, project: str | None, *, after: int = -1, limit: int = MOST_TRIALS
@@ -297,12 +301,6 @@ def _check_quotas(connection: Connection, project: str, quotas: Quotas, wanted: 
 def _placed(connection: Connection, job_id: str, project: str | None) -> Job:
     row = reading.row_of(connection, job_id, project, *reading.COLUMNS, jobs.c.needs)
     return reading.job_of(row).model_copy(update={"waiting": waiting(connection, row)})
-
-
-def _listed(connection: Connection, row: Row[Any]) -> Job:
-    """Return a job of a list; the place of each in the queue would take too long to find."""
-    found = waiting(connection, row) if row.state == State.RUNNING else None
-    return reading.job_of(row).model_copy(update={"waiting": found})
 
 
 def _insert(connection: Connection, tuning: Tuning, own: dict[str, str | None]) -> None:

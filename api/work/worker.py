@@ -79,7 +79,7 @@ class Worker:
         self._adopts = adopts
         self._chores = (
             at_most_every(workers.SEEN_SECONDS / 4, self._show),
-            at_most_every(REMOVE_SECONDS, self._remove),
+            at_most_every(REMOVE_SECONDS, self._remove_old),
         )
         self._stop = Event()
         self._name = f"{platform.node()}-{os.getpid()}-{secrets.token_hex(4)}"
@@ -129,11 +129,25 @@ class Worker:
         workers.seen(self._database, self._shown)
         mark_unserved(self._database)
 
-    def _remove(self) -> None:
-        days = self._settings.retention_days
-        if days is not None:
-            remove_old(self._database, self._settings.jobs, days * DAY_SECONDS)
-            code.remove_unused(self._database, days * DAY_SECONDS)
+    def _remove_old(self) -> None:
+        """Remove jobs that ended long ago, unused code, and the files that no job has any more.
+
+        The files come last, and by what is in the database: so what a crash left in between goes
+        the next time, and what lies on this host of a job that another one removed goes as well.
+        """
+        if self._settings.retention_days is None:
+            return
+        seconds = self._settings.retention_days * DAY_SECONDS
+        while remove_ended(self._database, seconds) == AT_ONCE:
+            pass
+        code.remove_unused(self._database, seconds)
+        since, old = time.time() - seconds, dict[str, Path]()
+        with suppress(OSError):
+            for each in self._settings.jobs.iterdir():
+                if each.is_dir() and each.stat().st_mtime < since:
+                    old[each.name] = each
+        for name in old.keys() - still_there(self._database, list(old)):
+            shutil.rmtree(old[name], ignore_errors=True)
 
     def _run_one_if_it_can(self) -> bool:
         try:
@@ -324,23 +338,6 @@ def sweep(database: Database, host: str) -> bool:
     return clean
 
 
-def remove_old(database: Database, folder: Path, seconds: float) -> None:
-    """Remove jobs that ended before a certain time, then the files that no job has any more.
-
-    The files come last, and by what is in the database: so what a crash left in between goes the
-    next time, and what lies on this host of a job that another one removed goes as well.
-    """
-    while remove_ended(database, seconds) == AT_ONCE:
-        pass
-    since, old = time.time() - seconds, dict[str, Path]()
-    with suppress(OSError):
-        for each in folder.iterdir():
-            if each.is_dir() and each.stat().st_mtime < since:
-                old[each.name] = each
-    for name in old.keys() - still_there(database, list(old)):
-        shutil.rmtree(old[name], ignore_errors=True)
-
-
 class Inspection:
     """Finds out what a machine is. To be used by one thread."""
 
@@ -359,9 +356,13 @@ class Inspection:
         """
         if self._sure:
             return
+
+        def give_up(why: object) -> None:
+            raise _MeasuredOn(str(why))
+
         try:
             engine = new_engine(self._engine)
-            with engine.reserved("inspecting the machine", _give_up), engine:
+            with engine.reserved("inspecting the machine", give_up), engine:
                 found = engine.machine()
             self.take(found)
         except _MeasuredOn as exc:
@@ -377,10 +378,6 @@ class Inspection:
 
 class _MeasuredOn(Exception):
     """A search measures on the machine."""
-
-
-def _give_up(why: object) -> None:
-    raise _MeasuredOn(str(why))
 
 
 if __name__ == "__main__":

@@ -169,10 +169,6 @@ def moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-def _seconds(given: object) -> object:
-    return datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
-
-
 class WaitsFor(StrEnum):
     WORKER = "worker"
     """One that can run it; none that is there can."""
@@ -183,7 +179,9 @@ class WaitsFor(StrEnum):
 
 Time = Annotated[
     float,
-    BeforeValidator(_seconds),
+    BeforeValidator(
+        lambda given: datetime.fromisoformat(given).timestamp() if isinstance(given, str) else given
+    ),
     PlainSerializer(moment, return_type=datetime, when_used="json"),
 ]
 """Seconds since 1970 by the database's clock; a date in JSON."""

@@ -3,20 +3,17 @@
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.service import COMMAND, PATH
+
 HERE = Path(__file__).parent
 FIELD = HERE / "field"
 EXAMPLES = HERE.parents[1] / "examples"
-COMMAND = Path(sys.executable).with_name("autotune")
 DIGITS = ("examples/digits.py:model_fn", "examples/digits.py:dataset_fn")
-PATHS = filter(None, [str(HERE), str(HERE.parents[1]), os.environ.get("PYTHONPATH")])
-PATH = {"PYTHONPATH": os.pathsep.join(PATHS)}
-"""On which the command finds the engines of this folder."""
 Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 HANGS = 550

@@ -1,112 +1,23 @@
 """The installed service over real HTTP, on an engine that takes no time."""
 
 import json
-import os
 import re
 import shutil
 import signal
 import socket
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import httpx2 as httpx
 import psutil
 import pytest
 
 from autotune import Client, Result, SearchOptions, TrialEnded, load_configuration
+from tests.service import Serving, running
 from tests.waiting import until
 
-from .conftest import COMMAND, DIGITS, PATH, Run
+from .conftest import DIGITS, Run
 
 SHORT = SearchOptions(max_trials=3)
-ASKED = {
-    "workload": "digits",
-    "space": "quick",
-    "budget": 180,
-    "max_trials": 3,
-    "objective": "max_throughput",
-}
-
-
-@dataclass(frozen=True)
-class Serving:
-    process: subprocess.Popen[str]
-    client: httpx.Client
-    log: Path
-    key_file: Path
-
-    @property
-    def url(self) -> str:
-        return str(self.client.base_url)
-
-    @property
-    def key(self) -> str:
-        return self.key_file.read_text("utf-8").strip()
-
-    def ask(self, **changes: object) -> str:
-        made = self.client.post("/v1/tunings", json={**ASKED, **changes})
-        assert made.status_code == 202, made.text
-        return made.headers["location"]
-
-    def job(self, where: str) -> dict[str, Any]:
-        return self.client.get(where).json()
-
-    def wait_for(self, where: str, state: str) -> None:
-        until(lambda: self.job(where)["state"] == state)
-
-    def family(self) -> list[psutil.Process]:
-        return [own := psutil.Process(self.process.pid), *own.children(recursive=True)]
-
-
-def start(
-    project: Path, *options: str, engine: str = "serving:engine"
-) -> tuple[subprocess.Popen[str], Path]:
-    log = project / "service.log"
-    variables = {
-        **PATH,
-        "PYTHONUNBUFFERED": "1",
-        "AUTOTUNE_SERVICE_ENGINE": engine,
-        "AUTOTUNE_SERVICE_PATIENCE": json.dumps({"idle": 0.3, "poll": 0.3}),
-    }
-    with log.open("ab") as errors:
-        process = subprocess.Popen(
-            [COMMAND, "serve", "--port", "0", *options],
-            cwd=project,
-            env={**os.environ, **variables},
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-        )
-    return process, log
-
-
-def told(process: subprocess.Popen[str], pattern: str) -> str:
-    assert process.stdout
-    line = process.stdout.readline()
-    found = re.search(pattern, line)
-    assert found, line
-    return found[1]
-
-
-@contextmanager
-def running(
-    project: Path, *options: str, key_file: Path | None = None, engine: str = "serving:engine"
-) -> Iterator[Serving]:
-    """Give a service at its first start, or at a later one, whose key is known."""
-    process, log = start(project, *options, engine=engine)
-    try:
-        address = told(process, r"(http://127\.0\.0\.1:\d+)")
-        key_file = key_file or project / told(process, r"First API key .*: in (.+);")
-        header = {"Authorization": f"Bearer {key_file.read_text('utf-8').strip()}"}
-        with httpx.Client(base_url=address, headers=header, timeout=60) as client:
-            yield Serving(process, client, log, key_file)
-    finally:
-        process.kill()
-        process.wait()
 
 
 @pytest.fixture(scope="module")

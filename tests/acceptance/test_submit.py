@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from autotune.text import STEERING
+from tests.service import Serving, running
 
 from .conftest import EXAMPLES, Run
-from .test_serve import Serving, running
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
 

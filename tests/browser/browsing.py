@@ -1,10 +1,8 @@
 """The service for a browser, and what the tests of its page do and look at in common."""
 
 import os
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
@@ -15,8 +13,6 @@ from autotune.config import Configuration
 from tests.engines.fake import FakeEngine
 
 DIGITS = Path(__file__).parents[2] / "examples" / "digits.py"
-ENGINES = Path(__file__).parents[1] / "acceptance"
-"""The folder of the engines that the service is given."""
 LAPTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 SIZES = (
@@ -52,44 +48,6 @@ def found_on(engine: FakeEngine, trials: int) -> Result:
     factories = f"{DIGITS}:model_fn", f"{DIGITS}:dataset_fn"
     options = SearchOptions(budget=None, max_trials=trials)
     return autotune(*factories, space="cpu", options=options, engine=engine)
-
-
-@dataclass(frozen=True)
-class Served:
-    address: str
-    key: str
-
-
-@contextmanager
-def running(command: Path, project: Path, *options: str) -> Iterator[Served]:
-    paths = [str(ENGINES), str(ENGINES.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    variables = {
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PYTHONUNBUFFERED": "1",
-        "AUTOTUNE_SERVICE_ENGINE": "serving:mixed",
-        "AUTOTUNE_SERVICE_PATIENCE": '{"idle": 0.3, "poll": 0.3}',
-        "AUTOTUNE_SERVICE_WEB": '{"poll": 0.3}',
-    }
-    process = subprocess.Popen(
-        [command, "serve", "--port", "0", *options],
-        cwd=project,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout
-        address = process.stdout.readline().split()[-1]
-        key = "" if "--no-keys" in options else _first_key(process.stdout.readline())
-        yield Served(address, key)
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _first_key(shown: str) -> str:
-    return Path(shown.partition(": in ")[2].partition(";")[0]).read_text().strip()
 
 
 @contextmanager

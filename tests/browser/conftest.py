@@ -2,21 +2,17 @@
 
 import os
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from .browsing import Open, Served, opening, running, sign_in, start
+from tests.service import Serving, running
+
+from .browsing import Open, opening, sign_in, start
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@pytest.fixture(scope="session")
-def command() -> Path:
-    return Path(sys.executable).with_name("autotune")
 
 
 @pytest.fixture(scope="package")  # Playwright's event loop would be in the way of other tests.
@@ -33,22 +29,22 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def service(command: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     folder = tmp_path_factory.mktemp("page project")
     shutil.copytree(EXAMPLES, folder / "examples")
-    with running(command, folder) as served:
-        yield served
+    with running(folder, engine="serving:mixed") as serving:
+        yield serving
 
 
 @pytest.fixture
-def blank(browser: Browser, service: Served) -> Iterator[Open]:
+def blank(browser: Browser, service: Serving) -> Iterator[Open]:
     shown = {"locale": "en-GB", "permissions": ["clipboard-read", "clipboard-write"]}
-    with opening(browser, base_url=service.address, **shown) as opened:
+    with opening(browser, base_url=service.url, **shown) as opened:
         yield opened
 
 
 @pytest.fixture
-def signed_in(blank: Open, service: Served) -> Open:
+def signed_in(blank: Open, service: Serving) -> Open:
     def opened(path: str = "/", **options: object) -> Page:
         page = blank(**options)
         page.goto(path)
@@ -59,11 +55,11 @@ def signed_in(blank: Open, service: Served) -> Open:
 
 
 @pytest.fixture(scope="package")
-def done(browser: Browser, service: Served) -> str:
-    with opening(browser, base_url=service.address) as opened:
+def done(browser: Browser, service: Serving) -> str:
+    with opening(browser, base_url=service.url) as opened:
         page = opened()
         page.goto("/")
         sign_in(page, service.key)
         start(page)
         expect(page.locator(".badge.done")).to_be_visible()
-        return page.url.removeprefix(service.address)
+        return page.url.removeprefix(service.url)

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.service import Serving
+
 from .browsing import (
     LASTING,
-    Served,
     first_screen,
     looks_right,
     opening,
@@ -30,8 +31,8 @@ FAILING = "63"
 
 
 @pytest.fixture(scope="module")
-def page(browser: Browser, service: Served) -> Iterator[Page]:
-    with opening(browser, base_url=service.address, locale="en-GB") as opened:
+def page(browser: Browser, service: Serving) -> Iterator[Page]:
+    with opening(browser, base_url=service.url, locale="en-GB") as opened:
         page = opened()
         page.goto("/")
         sign_in(page, service.key)

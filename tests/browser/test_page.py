@@ -5,7 +5,9 @@ from itertools import pairwise
 
 from playwright.sync_api import Page, expect
 
-from .browsing import Open, Served, looks_right, start, violations
+from tests.service import Serving
+
+from .browsing import Open, looks_right, start, violations
 
 LISTEN = """() => {
   window.said = [];
@@ -15,7 +17,7 @@ LISTEN = """() => {
 }"""
 
 
-def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Served) -> None:
+def test_the_key_is_asked_for_and_forgotten(blank: Open, service: Serving) -> None:
     page = blank()
     page.goto("/?state=done")
     assert violations(page) == []
@@ -54,7 +56,8 @@ def phases_and_the_verdict_are_said(page: Page) -> None:
     """One polite sentence for each change of what the job does, and at last how it ended."""
     news = page.get_by_role("status").and_(page.locator("#news"))
     expect(news).to_have_count(1)
-    summary = " ".join(page.locator(".summary-line, .more").all_inner_texts())
+    shown = " ".join(page.locator(".summary-line, .more").all_inner_texts())
+    summary = shown.replace("\N{NO-BREAK SPACE}", " ")
     expect(news).to_have_text(f"Done. {summary}")
     said = page.evaluate("window.said")
     assert said, "the page was loaded anew"
@@ -87,7 +90,7 @@ def test_the_report_opens_and_can_do_nothing_but_show_itself(signed_in: Open, do
     assert page.evaluate("self.origin") == "null"
 
 
-def test_the_document_of_the_api_is_shown(blank: Open, service: Served) -> None:
+def test_the_document_of_the_api_is_shown(blank: Open, service: Serving) -> None:
     page = blank()
     page.goto("/docs")
     page.get_by_role("button", name="Authorize").click()

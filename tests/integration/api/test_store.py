@@ -44,14 +44,6 @@ def token(database: Database, jobs: Jobs, asked: JobRequest) -> LeaseToken:
     return take(database).token
 
 
-def test_owners_take_turns(database: Database, jobs: Jobs, asked: JobRequest) -> None:
-    mine = [jobs.submit(asked, "me").id for _ in range(3)]
-    yours = jobs.submit(asked, "you").id
-    urgent = jobs.submit(asked.model_copy(update={"priority": 1}), "they").id
-    order = [take(database, f"d{n}", f"w{n}").job.id for n in range(5)]
-    assert order == [urgent, mine[0], yours, *mine[1:]]
-
-
 def test_many_workers_share_the_jobs(database: Database, jobs: Jobs, asked: JobRequest) -> None:
     ids = {jobs.submit(asked, "me").id for _ in range(4)}
     with ThreadPoolExecutor(8) as pool:
@@ -102,16 +94,6 @@ def test_a_lost_job_goes_to_the_next_worker(
     assert (claimed.job.id, claimed.token.attempt) == (job.id, 2)
     assert claimed.kept == (ended_trial(),)
     assert claimed.study == '{"a": 1}'
-
-
-def test_a_job_without_trials_goes_to_any_worker(
-    database: Database, jobs: Jobs, token: LeaseToken
-) -> None:
-    """Its own may never come back, and nothing holds for other devices alone."""
-    attempts.record(database, token, AttemptReport(number=1, study='{"a": 1}'))
-    lapse(database)
-    assert take(database, devices="others", worker="w2").token.attempt == 2
-    assert jobs.get(token.job_id, "me").state is State.RUNNING
 
 
 def test_a_clock_that_was_put_back_takes_nothing_from_who_lives(

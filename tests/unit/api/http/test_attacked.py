@@ -19,8 +19,6 @@ from autotune.api.http import app as server
 from autotune.api.http.app import Impatient, _complaints
 from autotune.api.log import logger
 from autotune.api.settings import Settings
-from autotune.api.work.attempt import _read
-from autotune.api.work.child import GaveUp
 from tests.waiting import until
 
 DEAREST = ("/openapi.json", "/docs/files/swagger-ui-bundle.js", "/docs", "/sign-in")
@@ -87,29 +85,6 @@ def test_a_body_of_two_lengths_is_refused_and_nothing_behind_it_read(app: FastAP
                 answer += part
     assert answer.startswith(b"HTTP/1.1 400")
     assert answer.count(b"HTTP/1.1") == 1
-
-
-def test_metrics_tell_counts_alone(client: TestClient) -> None:
-    """Neither whose jobs wait nor what for."""
-    needs = {"kind": "H100", "labels": ["rack=7"]}
-    made = client.post("/v1/tunings", json={"workload": "digits", "needs": needs})
-    assert made.status_code == 202, made.text
-    text = client.get("/metrics").text
-    assert "autotune_jobs_unserved 1.0" in text
-    assert "rack" not in text
-    assert "H100" not in text
-
-
-@pytest.mark.parametrize("line", [b"", b"odd", b"{}", b'{"kind": "found"}', b"[" * 100_000])
-def test_an_odd_line_of_a_search_ends_it_with_a_reason(line: bytes) -> None:
-    (found,) = _read([line, b"never read"])
-    assert isinstance(found, GaveUp)
-    assert "written into" in found.reason
-
-
-def test_a_line_without_an_end_ends_it_too() -> None:
-    assert not [*_read([])]
-    assert len([*_read([], endless=True)]) == 1
 
 
 @pytest.mark.parametrize(

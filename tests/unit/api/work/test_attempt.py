@@ -1,5 +1,7 @@
-"""Keeping a lease."""
+"""An attempt at a job: the order for its process, keeping its lease, and hearing its process."""
 
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -8,10 +10,41 @@ from sqlalchemy.exc import IntegrityError
 from autotune.api.settings import Code, Patience
 from autotune.api.store import attempts
 from autotune.api.values import ClaimedJob, LeaseToken
-from autotune.api.work.attempt import EndCause, Lease, Supervision
+from autotune.api.work.attempt import LAST_SECONDS, EndCause, Lease, Supervision, _read
+from autotune.api.work.child import GaveUp, SearchOrder
+from autotune.config import Configuration
 from autotune.events import Notice
 from autotune.wire.errors import DatabaseUnavailable, Superseded
 from autotune.wire.jobs import State
+from tests.trials import ended_trial
+
+Order = Callable[..., SearchOrder]
+
+
+def test_the_order_holds_what_the_operator_registered(order_after: Order, tmp_path: Path) -> None:
+    made = order_after()
+    assert made.model == "examples/digits.py:model_fn"
+    assert made.model_arguments == {"filters": 32}
+    assert made.out == tmp_path / "jobs" / made.name.removeprefix("job ") / "1"
+    assert made.options.budget == 180
+
+
+@pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
+def test_what_earlier_attempts_used_is_gone(order_after: Order, used: float, left: float) -> None:
+    assert order_after(used_seconds=used).options.budget == left
+
+
+def test_a_configuration_is_set_aside_after_its_second_death(order_after: Order) -> None:
+    once, twice = Configuration(), Configuration(per_replica_batch=64)
+    assert order_after(killers=(twice, once, twice)).excluded == (twice,)
+
+
+def test_a_study_without_trials_begins_anew(order_after: Callable[..., SearchOrder]) -> None:
+    """It may be of another machine, or of other code, whose trials would be kept."""
+    kept = (ended_trial(),)
+    assert order_after(study="{}").study is None
+    assert order_after(study="{}", kept=kept).study == "{}"
+
 
 TOKEN = LeaseToken(job_id="j", attempt=1, devices="d", worker="w")
 CLAIMED = ClaimedJob.model_construct(token=TOKEN)
@@ -95,3 +128,15 @@ def test_what_no_database_takes_ends_a_search_with_a_reason(
     supervision = Supervision(lease, Talker(), Code(), lambda: False)
     assert supervision.follow() is EndCause.ANSWERED
     assert "written into" in supervision.final.reason
+
+
+@pytest.mark.parametrize("line", [b"", b"odd", b"{}", b'{"kind": "found"}', b"[" * 100_000])
+def test_an_odd_line_of_a_search_ends_it_with_a_reason(line: bytes) -> None:
+    (found,) = _read([line, b"never read"])
+    assert isinstance(found, GaveUp)
+    assert "written into" in found.reason
+
+
+def test_a_line_without_an_end_ends_it_too() -> None:
+    assert not [*_read([])]
+    assert len([*_read([], endless=True)]) == 1
