@@ -23,7 +23,6 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from autotune.base import WHOLE, Described
-from autotune.config import describe
 from autotune.errors import UsageError, requirement
 from autotune.text import as_text, hint, one_line, parse_seconds
 
@@ -143,7 +142,9 @@ class SearchOptions(Described):
     """Profile where the step time goes once the answer stands, however short the training is."""
     seed: Annotated[int, Field(ge=0, le=2**31 - 1), WHOLE, _SEARCH] = 0
     """Random seed of the search; training inside the trials has its own."""
-    sampler: Annotated[Literal["auto", "tpe", "gp", "random"], _SEARCH] = "auto"
+    sampler: Annotated[
+        Literal["auto", "tpe", "gp", "random"], Option(group="Search", metavar="NAME")
+    ] = "auto"
     """Who proposes the trials: auto, or one of Optuna's samplers; gp needs torch."""
     objective: Annotated[str, Field(max_length=100), Option(group="Search", metavar="NAME")] = (
         "time_to_loss"
@@ -161,13 +162,12 @@ class SearchOptions(Described):
     """Memory in GiB that the processes of a trial may hold; default: 80 % of what is free."""
     strategies: Annotated[Names | None, Option(group="Bounds", metavar="A,B")] = Field(
         default=None,
-        description=f"{describe('strategy')} Only these are tried, beside one device; default: all "
-        "in the space.",
+        description="Strategies that are tried, beside one device; default: all in the space.",
     )
     workers: Annotated[Counts | None, Option(group="Bounds", metavar="1,2,4")] = Field(
         default=None,
-        description=f"{describe('workers')} Only these counts are tried; default: those in the "
-        "space.",
+        description="Counts of workers that are tried: processes, each with an input pipeline of "
+        "its own; default: those in the space.",
     )
     allow_asynchronous: Annotated[StrictBool, _BOUNDS] = False
     """Include asynchronous strategies, which change convergence."""

@@ -39,6 +39,7 @@ app = typer.Typer(
     epilog=EXIT_CODES,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for searches, its_class, codes in ((tune, HereCommand, TUNE_CODES), (run, RunCommand, RUN_CODES)):

@@ -1,9 +1,11 @@
 """What a command prints: answers to stdout, everything else to stderr, errors among it."""
 
 import os
+import re
 import sys
 import traceback
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,8 @@ from autotune.disk import is_of_the_disk, trouble
 from autotune.errors import AutotuneError, Interrupted, UsageError, requirement
 from autotune.face import Face, shown_by
 
+_FIRST = re.compile(r"(?:; |(?<=[a-z0-9)`])\. )")
+_DEFAULT = re.compile(r"\[default: ([^;\]]+)")
 DEBUG = "AUTOTUNE_DEBUG"
 """With this variable set, an error of autotune's own shows where it comes from."""
 
@@ -73,6 +77,14 @@ class Commands(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         return without_types(super().get_params(ctx))
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, and the options of all of them, each in its group."""
+        _write_groups(formatter, _options_by_group(self, ctx))
+        groups = defaultdict(list)
+        for name, each in self.commands.items():
+            groups[each.rich_help_panel].append((name, _first_clause(each.help or "")))
+        _write_groups(formatter, groups)
+
     def invoke(self, ctx: Any) -> Any:
         """Tell of an interruption, which typer passes over in silence."""
         try:
@@ -82,10 +94,44 @@ class Commands(TyperGroup):
 
 
 class Command(TyperCommand):
-    """A command whose flags show no type in its help, because they take no value."""
+    """A command whose help has its options in groups, each in a line or two.
+
+    Its flags show no type, because they take no value.
+    """
 
     def get_params(self, ctx: Any) -> list[Any]:
         return without_types(super().get_params(ctx))
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        _write_groups(formatter, _options_by_group(self, ctx))
+
+
+def _options_by_group(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return names and meaning of the arguments and options, by what they are about."""
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for each in command.get_params(ctx):
+        record = each.get_help_record(ctx)
+        if record is None:
+            continue
+        names, meaning = re.sub(r" <[^>]+>$", "", record[0]), record[1]
+        argument = each.param_type_name == "argument"
+        usual = _DEFAULT.search(meaning)
+        text = (each.help or "") if argument else _first_clause(each.help or "")
+        group = each.rich_help_panel or ("Arguments" if argument else "Options")
+        groups[group].append((names, f"{text} [{usual[1]}]" if usual else text))
+    last = {"Options": groups.pop("Options")} if "Options" in groups else {}
+    return groups | last
+
+
+def _first_clause(text: str) -> str:
+    """Return what a help says first: the others are for the page of the commands."""
+    return _FIRST.split(" ".join(text.split()), maxsplit=1)[0].rstrip(".") + "."
+
+
+def _write_groups(formatter: Any, groups: Mapping[str, list[tuple[str, str]]]) -> None:
+    for title, rows in groups.items():
+        with formatter.section(title):
+            formatter.write_dl(rows, col_max=28)
 
 
 def without_types(parameters: list[Any]) -> list[Any]:

@@ -44,7 +44,9 @@ def doctor(  # noqa: PLR0913 - one parameter for each option of the command
         ),
     ] = None,
     json: take.Json = False,
-    output_format: Annotated[Format, typer.Option(help="Format of the findings.")] = "text",
+    output_format: Annotated[
+        Format, typer.Option(metavar="NAME", help="Format of the findings.")
+    ] = "text",
     select: Annotated[
         list[str] | None,
         _rules(help="Comma-separated rules to enable; may be repeated. Default: all."),

@@ -272,6 +272,7 @@ Need = Annotated[
 Priority = Annotated[
     int,
     _service(
+        metavar="N",
         min=-10,
         max=10,
         show_default=True,
@@ -407,7 +408,7 @@ def _parameter(option: Declared) -> inspect.Parameter:
         option.flags,
         min=option.minimum,
         max=option.maximum,
-        metavar=option.metavar,
+        metavar=option.metavar or {"integer": "N", "number": "X"}.get(option.kind),
         help=help_text(option),
         rich_help_panel=option.group,
         show_envvar=False,

@@ -25,6 +25,15 @@ def test_help_names_every_command_and_exit_code() -> None:
         assert word in text
 
 
+def test_the_help_of_a_search_can_be_read_in_eighty_columns() -> None:
+    """In groups, by what an option does first; the page of the commands has the rest."""
+    lines = run("tune", "--help").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert len(lines) <= 100
+    assert {"Search:", "Results:", "Bounds:", "Options:"} <= set(lines)
+    assert any(line.split()[:2] == ["--budget", "DURATION"] for line in lines)
+
+
 def test_every_command_that_tells_something_tells_it_as_json() -> None:
     """The others print a program, a file's name, a sentence, YAML, or nothing."""
     silent = {"run", "script", "report", "spaces", "serve", "database"}
