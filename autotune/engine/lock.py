@@ -207,18 +207,13 @@ def _opened(folder: Path) -> int | None:
             held.callback(os.close, file)
             if way & os.O_CREAT:
                 os.fchmod(file, 0o666)  # whatever the mask of its first user
-            _check(file)
+            found = os.fstat(file)
+            if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+                continue  # It is not what it seems; to write to it would harm something else.
+            fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
             held.pop_all()
             return file
     return None
-
-
-def _check(file: int) -> None:
-    """Raise OSError unless the file is what it seems, so that writing to it harms nothing else."""
-    found = os.fstat(file)
-    if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
-        raise FileExistsError
-    fcntl.flock(file, fcntl.LOCK_UN)  # fails where the file system has no locks
 
 
 def _holder(file: int) -> Holder | None:

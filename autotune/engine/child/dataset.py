@@ -25,7 +25,7 @@ import tensorflow as tf
 from autotune.engine.child import private
 from autotune.engine.child.surroundings import patched
 from autotune.engine.events import SAID
-from autotune.errors import FactoryFailed, WorkloadError
+from autotune.errors import FactoryFailed
 from autotune.library.keras_input import batches_of, full_batches, read_by_python
 from autotune.shared_values import Change
 
@@ -78,7 +78,13 @@ def taken_from(made: Any, *, batched: bool, unbatch: bool) -> Taken:
     shapes = [getattr(each, "shape", None) for each in tf.nest.flatten(data.element_spec)]
     if all(each is not None and each.rank and each[0] == BATCH for each in shapes):
         return Taken(data, BATCH, batched=True, returned=returned)
-    check_sizes(data, BATCH, _of_other_sizes)
+    if found := other_sizes(data, BATCH):
+        raise FactoryFailed(
+            f"dataset_fn was called with batch_size={BATCH}, but its batches hold {found} "
+            "examples.",
+            "Make batches of batch_size examples (for bucket_by_sequence_length: "
+            "bucket_batch_sizes=[batch_size] * number of buckets), from at least as many examples.",
+        )
     least = max(int(data.cardinality()) - 1, tf.data.UNKNOWN_CARDINALITY)
     returned["uneven"] = True
     full = full_batches(data, BATCH)
@@ -136,19 +142,12 @@ def _from_batches(dataset: Any, returned: dict[str, bool]) -> Taken:
     return Taken(dataset, 1, batched=False, returned=returned, least=least, own_batch=own)
 
 
-def check_sizes(dataset: Any, size: int, failed: Callable[[str], WorkloadError]) -> None:
-    """Make sure that most examples are in batches of one size."""
+def other_sizes(dataset: Any, size: int) -> str:
+    """Return the range of the batches' sizes; empty where most examples are in those of a size."""
     sizes = _sizes(dataset, _LOOKED_AT)
     if sizes and sizes.count(size) * size * 2 < sum(sizes):
-        raise failed(" to ".join(str(each) for each in sorted({min(sizes), max(sizes)})))
-
-
-def _of_other_sizes(found: str) -> WorkloadError:
-    return FactoryFailed(
-        f"dataset_fn was called with batch_size={BATCH}, but its batches hold {found} examples.",
-        "Make batches of batch_size examples (for bucket_by_sequence_length: bucket_batch_sizes="
-        "[batch_size] * number of buckets), from at least as many examples.",
-    )
+        return " to ".join(str(each) for each in sorted({min(sizes), max(sizes)}))
+    return ""
 
 
 def _sizes(dataset: Any, count: int) -> list[int]:

@@ -32,8 +32,8 @@ from autotune.engine.child.dataset import (
     OpenGenerators,
     ReadOnce,
     Taken,
-    check_sizes,
     holds_cache,
+    other_sizes,
     reads_once,
     runs_python,
     taken_from,
@@ -227,8 +227,12 @@ def _inspected_in_batches(
         made = make()
         batches = isinstance(source, tf.data.Dataset | keras.utils.PyDataset)
         every = make(every=True) if batches else None
-        if how and batches:
-            check_sizes(every, size, _of_other_sizes)
+        if how and batches and (found := other_sizes(every, size)):
+            raise ScriptFailed(
+                f"The batches of fit's data hold {found} examples, and no others can be made of "
+                "them.",
+                "Have it make batches of one size, or pad all examples to one length.",
+            )
         taken = Taken(made, size, batched=True, returned={}, once=once is not None, every=every)
         data = InspectedDataset(taken)
         data.read_first()
@@ -248,13 +252,6 @@ def _inspected_in_batches(
             "Check that the script trains by itself, and that its fit is given arrays, tables, "
             "tensors, a tf.data.Dataset, a keras.utils.PyDataset or a generator.",
         ) from exc.__cause__
-
-
-def _of_other_sizes(found: str) -> WorkloadError:
-    return ScriptFailed(
-        f"The batches of fit's data hold {found} examples, and no others can be made of them.",
-        "Have it make batches of one size, or pad all examples to one length.",
-    )
 
 
 def _callbacks(member: Member) -> list[Any]:

@@ -186,9 +186,7 @@ class Gradients:
         scale = tf.cast(tf.math.divide_no_nan(loss, scaled), tf.float32)
         unscaled = [tf.cast(g, tf.float32) * scale for g in whole]
         parts = [tf.reshape(g, [-1])[:: self._stride] for g in unscaled]
-        return tf.concat(parts, 0), _clips(inner_optimizer(model.optimizer), unscaled)
-
-
-def _clips(optimizer: Any, gradients: list[Any]) -> tf.Tensor:
-    pairs = zip(private.clipped(optimizer, gradients), gradients, strict=True)
-    return tf.reduce_any([tf.reduce_any(tf.abs(a - b) > 1e-6 * tf.abs(b)) for a, b in pairs])
+        clipped = private.clipped(inner_optimizer(model.optimizer), unscaled)
+        pairs = zip(clipped, unscaled, strict=True)
+        clips = [tf.reduce_any(tf.abs(a - b) > 1e-6 * tf.abs(b)) for a, b in pairs]
+        return tf.concat(parts, 0), tf.reduce_any(clips)
