@@ -32,6 +32,7 @@ for _ in range(4):
 for batch in strategy.experimental_distribute_dataset(ds):
     print(float(train_step(batch)))
 """
+AUTOTUNE = Path(check.__file__).parents[1]
 FIRST = "tf.data.Dataset.from_tensor_slices(images)"
 
 
@@ -62,12 +63,13 @@ def doubled(lines: int) -> str:
 
 
 def calls_to_check(content: str) -> int:
-    """Return how many functions of the linter are called for a text."""
+    """Return how many functions of the linter and its reader are called for a text."""
     count = 0
 
     def note(frame: FrameType, event: str, _: object) -> None:
         nonlocal count
-        count += event == "call" and "doctor" in frame.f_code.co_filename
+        file = Path(frame.f_code.co_filename)
+        count += event == "call" and file.is_relative_to(AUTOTUNE)
 
     sys.setprofile(note)
     try:
