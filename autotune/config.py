@@ -35,6 +35,7 @@ Precision = Literal["float32", "mixed_bfloat16", "mixed_float16"]
 Cache = Literal["off", "memory", "file"]
 Positive = Annotated[int, Field(ge=1)]
 Natural = Annotated[int, Field(ge=0)]
+_placement = partial(Axis, role=AxisRole.PLACEMENT, matters=always, alike=True)
 _step = partial(Axis, role=AxisRole.STEP)
 _input = partial(Axis, role=AxisRole.INPUT)
 """How examples are read leaves the exchange of gradients as it is."""
@@ -43,45 +44,23 @@ _input = partial(Axis, role=AxisRole.INPUT)
 class Configuration(Described):
     """How a training is distributed and fed. Counts are whole numbers, sizes are in examples."""
 
-    strategy: Annotated[
-        str,
-        Axis(
-            alike=True,
-            in_patch=True,
-            effect=(0.03, 0.5),
-            role=AxisRole.PLACEMENT,
-            short="",
-            matters=always,
-        ),
-    ] = "one_device"
+    strategy: Annotated[str, _placement(in_patch=True, effect=(0.03, 0.5), short="")] = "one_device"
     """The tf.distribute strategy."""
     workers: Annotated[
         Positive,
-        Axis(
-            alike=True,
+        _placement(
             gain=-0.4,
             effect=(0.03, 0.5),
-            role=AxisRole.PLACEMENT,
             short="",
-            matters=always,
             remedy=InputRemedy(kind=Remedy.WORKERS, without=(1,), beside=(AxisRole.PLACEMENT,)),
         ),
     ] = 1
     """Number of worker processes, each with its own input pipeline."""
     replicas_per_worker: Annotated[
-        Positive,
-        Axis(
-            alike=True,
-            in_patch=True,
-            gain=-0.1,
-            effect=(0.03, 0.5),
-            role=AxisRole.PLACEMENT,
-            short="",
-            matters=always,
-        ),
+        Positive, _placement(in_patch=True, gain=-0.1, effect=(0.03, 0.5), short="")
     ] = 1
     """Replicas of the model in one process, one per device."""
-    servers: Annotated[Natural, Axis(alike=True, role=AxisRole.PLACEMENT, matters=always)] = 0
+    servers: Annotated[Natural, _placement()] = 0
     """Number of parameter servers, which hold the variables."""
     per_replica_batch: Annotated[
         Positive,

@@ -17,7 +17,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from keras_training import Validation
+from keras_training import Validation, places_above
 
 
 @dataclass
@@ -292,7 +292,7 @@ class Script:
 
 def _place_of(program: str, path: str) -> Path:
     me = Path(program).resolve()
-    for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
+    for start in places_above(program):
         found = (start / path).resolve()
         if found != me and found.is_file():
             return found

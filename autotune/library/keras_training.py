@@ -25,6 +25,12 @@ import keras
 import tensorflow as tf
 
 
+def places_above(program: str) -> list[Path]:
+    """Return the folders from where autotune may have run: the program's, that above it, others."""
+    me = Path(program).resolve()
+    return [*me.parents[:2], Path.cwd(), *me.parents[2:]]
+
+
 def add_folder(program: str, path: str, *modules: str) -> None:
     """Have Python find modules of yours, in a folder given by its path from where autotune ran.
 
@@ -40,7 +46,7 @@ def add_folder(program: str, path: str, *modules: str) -> None:
         SystemExit: There is no such folder.
     """
     me = Path(program).resolve()
-    for start in (*me.parents[:2], Path.cwd(), *me.parents[2:]):
+    for start in places_above(program):
         found = [start / path / f"{name}.py" for name in modules]
         # A folder is a module only with modules in it: the trials of `lstm.py` lie in one `lstm`.
         if all(m != me and (m.is_file() or any(m.with_suffix("").glob("*.py"))) for m in found):

@@ -98,8 +98,7 @@ def render(
         ConfigurationError: The strategy is unknown, no factory takes one of the arguments, or a
             name cannot be written into a program.
     """
-    _check_arguments(configuration, facts)
-    _check_names(configuration, workload)
+    _check(configuration, workload, facts)
     plan = strategy(configuration.strategy)
     training = plan.training(configuration, facts)
     setup = plan.setup(configuration, machine)
@@ -191,7 +190,7 @@ def _steps(
     return f"{'examples_of(call)' if of_call else 'EXAMPLES'} / {batch}"
 
 
-def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None:
+def _check(configuration: Configuration, workload: Workload, facts: WorkloadFacts) -> None:
     known = {*facts.model_takes, *facts.dataset_takes}
     for name in configuration.own_values():
         if name not in known:
@@ -199,9 +198,6 @@ def _check_arguments(configuration: Configuration, facts: WorkloadFacts) -> None
                 f"No factory declares the parameter {name!r}.",
                 f"Declared are: {', '.join(sorted(known)) or 'none'}.",
             )
-
-
-def _check_names(configuration: Configuration, workload: Workload) -> None:
     factories = workload.factories.values()
     values = chain(configuration.arguments, *(each.arguments for each in factories))
     names = [("factory", name) for it in factories if it.module for name in (it.module, it.name)]
@@ -214,27 +210,22 @@ def _check_names(configuration: Configuration, workload: Workload) -> None:
 
 
 def _configuration(configuration: Configuration, facts: WorkloadFacts) -> dict[str, object]:
+    eager = "model_fn asks for eager execution" if facts.eager else ""
+    if facts.eager and facts.fit:
+        at = f" in line {facts.fit.eager}" if facts.fit.eager else ""
+        eager = f"The script asks for eager execution{at}"
     return {
         **dict(configuration),
         "several_workers": configuration.workers > 1,
         "distributed": configuration.distributed,
         "source": at_source(configuration),
         "replicas": configuration.replicas,
-        "eager": _eager(facts),
+        "eager": eager,
         "start_lines": axis_lines(configuration, Place.START),
         "examples": facts.examples,
         "batch_callbacks": ", ".join(facts.batch_callbacks),
         "fixed_steps": fixed_steps(configuration, facts),
     }
-
-
-def _eager(facts: WorkloadFacts) -> str:
-    if not facts.eager:
-        return ""
-    if facts.fit is None:
-        return "model_fn asks for eager execution"
-    at = f" in line {facts.fit.eager}" if facts.fit.eager else ""
-    return f"The script asks for eager execution{at}"
 
 
 def _script(
@@ -363,6 +354,9 @@ def pipeline(
     of_workers = "worker, workers" if apart else "global_batch"
     in_workers = "workers" if apart else "global_batch // PER_REPLICA_BATCH"
     takes = {*facts.dataset_takes} - {*dict(dataset.arguments)}
+    offered = {*facts.dataset_takes, *(["batch_size"] * facts.batched)}
+    given = _given(configuration, dataset, facts, offered, batch)
+    factory = "dataset_fn" if facts.returned.plain else "data_fn"
     handed = configuration.cache == "off" or "cache" in takes
     cached = _CACHED["off" if handed else configuration.cache]
     shuffle = 0 if handed else facts.shuffle_buffer
@@ -372,6 +366,10 @@ def pipeline(
         ".take(1).cache().repeat()" if held else "",
         f".prefetch({_automatic(configuration.prefetch)})" if configuration.prefetch else "",
     ]
+    dataset_so_far = "dataset" if shuffle else cached
+    lines = [f"return {dataset_so_far}{''.join(stages)}"]
+    if 4 + len(lines[0]) > WIDTH:
+        lines = [f"dataset = {dataset_so_far}{''.join(stages[:-1])}", f"return dataset{stages[-1]}"]
     return {
         "apart": apart,
         "held": held,
@@ -379,22 +377,14 @@ def pipeline(
         "of_what": of_what if distributed else "batches",
         "lone_context": "input_context" in takes and not source,
         "in_sync": in_workers if several_workers else "REPLICAS" if distributed else "1",
-        "examples": _examples(configuration, dataset, facts, batch),
+        "examples": call(factory, given, before="dataset = ", indent=4),
         "policy": configuration.shard_policy,
         "sharding": _SHARDING.get(configuration.shard_policy, ""),
         "option_lines": axis_lines(configuration, Place.OPTIONS),
         "cached": cached,
         "shuffle": shuffle,
-        "last_lines": _last_lines("dataset" if shuffle else cached, stages),
+        "last_lines": lines,
     }
-
-
-def _last_lines(dataset: str, stages: Sequence[str]) -> list[str]:
-    """Return the statements that end with the batches of a dataset; two where one is too long."""
-    flat = f"return {dataset}{''.join(stages)}"
-    if 4 + len(flat) <= WIDTH:
-        return [flat]
-    return [f"dataset = {dataset}{''.join(stages[:-1])}", f"return dataset{stages[-1]}"]
 
 
 def batch_of(configuration: Configuration) -> str:
@@ -421,15 +411,6 @@ def axis_lines(configuration: Configuration, place: Place) -> list[str]:
             found += [f"# {line.comment}"] * bool(line.comment)
             found.append(line.code.replace("{value}", literal(changed[name])))
     return found
-
-
-def _examples(
-    configuration: Configuration, dataset: Factory, facts: WorkloadFacts, batch: str
-) -> str:
-    takes = {*facts.dataset_takes, *(["batch_size"] * facts.batched)}
-    given = _given(configuration, dataset, facts, takes, batch)
-    factory = "dataset_fn" if facts.returned.plain else "data_fn"
-    return call(factory, given, before="dataset = ", indent=4)
 
 
 def _given(

@@ -90,7 +90,11 @@ class Part:
     def filled(self, placement: Configuration) -> Iterator[Configuration]:
         """Yield the configurations with this placement, no two of them equal in effect."""
         # Every value was validated with the space; doing so again would be slow.
-        every = (placement.taking(values).canonical() for values in _product(self._of(placement)))
+        found, share = self.others, self._share(placement)
+        if share:
+            batches = dict.fromkeys([share, *found["per_replica_batch"]])
+            found = {**found, "per_replica_batch": tuple(batches)}
+        every = (placement.taking(values).canonical() for values in _product(found))
         yield from dict.fromkeys(every)
 
     def undivided(self, placement: Configuration) -> int:
@@ -98,13 +102,6 @@ class Part:
         if not self.own_batch or self._share(placement):
             return 0
         return self.each // len(self.others["per_replica_batch"])
-
-    def _of(self, placement: Configuration) -> Domains:
-        share = self._share(placement)
-        if not share:
-            return self.others
-        batches = dict.fromkeys([share, *self.others["per_replica_batch"]])
-        return {**self.others, "per_replica_batch": tuple(batches)}
 
     def _share(self, placement: Configuration) -> int:
         """Return the own batch of each replica; 0 where there is none."""
@@ -167,13 +164,16 @@ def part_of(space: Space, name: str, where: Situation, own: int = 0) -> Part:
     found = domains(space, name, where)
     of_placement = {axis: found.pop(axis) for axis in axes_of(AxisRole.PLACEMENT) if axis in found}
     _check_size(name, _size(of_placement))
-    if where.options.global_batch:
+    batch = where.options.global_batch
+    if batch:
         del found["per_replica_batch"]
-    placements = dict.fromkeys(_placements(name, of_placement, where))
+    made = (Configuration(strategy=name).taking(values) for values in _product(of_placement))
+    divided = (each.with_global_batch(batch) if batch else each for each in made)
+    placements = dict.fromkeys(each.canonical() for each in divided)
     part = Part(
         placements={each: where.why_illegal_placement(each) for each in placements},
         others=found | {axis: space.values(axis) for axis in space.own_axes},
-        own_batch=0 if where.options.global_batch else own,
+        own_batch=0 if batch else own,
     )
     legal = sum(rule is None for rule in part.placements.values())
     _check_size(name, legal * part.each)
@@ -244,14 +244,6 @@ def _checked(part: Part, where: Situation) -> Iterator[tuple[Configuration, Rule
             yield each, where.why_illegal(each), 1
         if missing := part.undivided(placement):
             yield placement, indivisible(part.own_batch, placement.replicas), missing
-
-
-def _placements(name: str, found: Domains, where: Situation) -> Iterator[Configuration]:
-    for values in _product(found):
-        each = Configuration(strategy=name).taking(values)
-        if where.options.global_batch:
-            each = each.with_global_batch(where.options.global_batch)
-        yield each.canonical()
 
 
 def _product(found: Domains) -> Iterator[dict[str, Scalar]]:

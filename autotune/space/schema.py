@@ -165,16 +165,13 @@ def _parse(text: str, where: str) -> Space:
     try:
         data = yaml.safe_load(text)
     except yaml.YAMLError as exc:
-        raise SpaceError(f"{where} is not valid YAML{_problem(exc)}.", "Fix this line.") from exc
+        problem = f": {str(exc).splitlines()[0]}"
+        if isinstance(exc, yaml.MarkedYAMLError) and exc.problem_mark:
+            begun = exc.context_mark
+            since = f", for what begins in line {begun.line + 1}" if begun else ""
+            problem = f" in line {exc.problem_mark.line + 1}: {exc.problem}{since}"
+        raise SpaceError(f"{where} is not valid YAML{problem}.", "Fix this line.") from exc
     return parse_space(data, where=where)
-
-
-def _problem(error: yaml.YAMLError) -> str:
-    if not isinstance(error, yaml.MarkedYAMLError) or error.problem_mark is None:
-        return f": {str(error).splitlines()[0]}"
-    begun = error.context_mark
-    since = f", for what begins in line {begun.line + 1}" if begun else ""
-    return f" in line {error.problem_mark.line + 1}: {error.problem}{since}"
 
 
 def check_arguments(workload: Workload, own_axes: Collection[str]) -> None:

@@ -228,7 +228,11 @@ def _reached(path: Path, tree: ast.Module) -> tuple[dict[Path, ast.Module], set[
         for name in _imports(files[file]):
             found = [*_files(name, file, (path.parent, Path.cwd()))]
             new = [each for each in found if each not in files]
-            files |= {each: _tree(each) for each in new}
+            for each in new:
+                try:
+                    files[each] = ast.parse(_text(each))
+                except (ValueError, SyntaxError):  # It is reported when the script runs.
+                    files[each] = ast.parse(_DYNAMIC[0])
             waiting += new
             if not found:
                 libraries.add(name.partition(".")[0])
@@ -262,10 +266,3 @@ def _text(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return ""
-
-
-def _tree(file: Path) -> ast.Module:
-    try:
-        return ast.parse(_text(file))
-    except (ValueError, SyntaxError):
-        return ast.parse(_DYNAMIC[0])  # It is reported when the script runs.

@@ -7,24 +7,28 @@ import builtins
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
 from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from autotune.base import Value
-
-if TYPE_CHECKING:
-    from autotune.code.names import Tree
 
 LAMBDA = "<lambda>"
 LONGEST_LITERAL = 500
 """Characters of a plain value that is still written down."""
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), dict, list, tuple, set)
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
+File = tuple[str, ast.Module]
+"""The text of a file, or of a cell of a notebook, and its tree."""
+
+
+class NotFound(Exception):
+    """The text of a function or class is out of reach."""
 
 
 class Source(Value):
@@ -85,47 +89,45 @@ class _Collector:
     def add(self, thing: Any, beside: File | None = None) -> str:
         """Add a function or class and all that it needs; return how it is called."""
         thing = inspect.unwrap(thing)
-        place = place_of(thing, beside)
-        names = names_in(place.text)
-        self.definitions.setdefault(place.name, "")  # so that recursion does not come back here
-        self._add_names(place, names, _surroundings(thing))
-        del self.definitions[place.name]
-        if names.at_once & {*self.missing}:
-            raise NotFound(place.name)
-        if place.name == LAMBDA:
-            return place.text
-        self.definitions[place.name] = place.text
-        return place.name
-
-    def _add_names(self, place: Place, names: Names, outer: dict[str, Any]) -> None:
-        for name in sorted(names.needed):
+        file, called, text = _place_of(thing, beside)
+        needed, at_once, annotations = _names_in(text)
+        outer = _surroundings(thing)
+        self.definitions.setdefault(called, "")  # so that recursion does not come back here
+        for name in sorted(needed):
             if name in outer:
-                self._add_value(place, name, outer[name])
+                self._add_value(file, name, outer[name])
             elif not hasattr(builtins, name) and name not in self.missing:
                 self.missing.append(name)
-        for name in sorted(names.annotations):
-            self._add_import(place, name, outer.get(name))
+        for name in sorted(annotations):
+            self._add_import(file, name, outer.get(name))
+        del self.definitions[called]
+        if at_once & {*self.missing}:
+            raise NotFound(called)
+        if called == LAMBDA:
+            return text
+        self.definitions[called] = text
+        return called
 
-    def _add_value(self, place: Place, name: str, value: Any) -> None:
+    def _add_value(self, file: File, name: str, value: Any) -> None:
         known = {*self.imports, *self.constants, *self.definitions, *self.missing}
-        if name in known or self._add_import(place, name, value):
+        if name in known or self._add_import(file, name, value):
             return
         if _is_plain(value):
             text = repr(value)
             self.constants[name] = text if '"' in text else text.replace("'", '"')
             return
         try:
-            expression = self.add(value, place.file)
+            expression = self.add(value, file)
         except (NotFound, ValueError):
             self.missing.append(name)
             return
         if expression != name:
             self.definitions[name] = f"{name} = {expression}"
 
-    def _add_import(self, place: Place, name: str, value: Any) -> bool:
+    def _add_import(self, file: File, name: str, value: Any) -> bool:
         if value is None:
             return False
-        statements = _imports_in(place.file.tree, name, value) or _import_for(name, value)
+        statements = _imports_in(file[1], name, value) or _import_for(name, value)
         if statements:
             self.imports[name] = statements
         for module in {each.split()[1].partition(".")[0] for each in statements}:
@@ -212,50 +214,29 @@ def _is_plain(value: Any) -> bool:
         return False
 
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-
-
-class NotFound(Exception):
-    """The text of a function or class is out of reach."""
-
-
-@dataclass(frozen=True)
-class File:
-    """A file, or a cell of a notebook."""
-
-    text: str
-    tree: ast.Module
-
-
-@dataclass(frozen=True)
-class Place:
-    file: File
-    name: str
-    text: str
-    """Its own text, without the indentation."""
-
-
-def place_of(thing: Any, beside: File | None = None) -> Place:
-    anchor = _anchor(thing)
-    file = _file_of(anchor) or (beside if isinstance(thing, type) else None)
+def _place_of(thing: Any, beside: File | None) -> tuple[File, str, str]:
+    """Return the file of a function or class, its name, and its text without the indentation."""
+    anchor, is_class = _anchor(thing), isinstance(thing, type)
+    try:
+        whole = "".join(inspect.findsource(anchor)[0])
+        file: File | None = (whole, ast.parse(whole))
+    except (OSError, TypeError, SyntaxError):
+        file = beside if is_class else None
     if file is None:
         raise NotFound(repr(thing))
-    if isinstance(thing, type):
-        node: _Definition | ast.Lambda = _class(file.tree, thing)
-    else:
-        node = _function(file.tree, anchor.__code__)
+    text, tree = file
+    found = _classes(tree, thing) if is_class else _functions(tree, anchor.__code__)
+    if len(found) != 1:
+        raise NotFound(repr(thing))
+    node = found[0]
     if isinstance(node, ast.Lambda):
-        segment = ast.get_source_segment(file.text, node) or ""
-        return Place(file=file, name=LAMBDA, text=segment)
-    return Place(file=file, name=node.name, text=_text_of(file.text, node))
-
-
-def _file_of(anchor: Any) -> File | None:
+        return file, LAMBDA, ast.get_source_segment(text, node) or ""
+    own = dedent("\n".join(text.splitlines()[first_line(node) - 1 : node.end_lineno]))
     try:
-        text = "".join(inspect.findsource(anchor)[0])
-        return File(text, ast.parse(text))
-    except (OSError, TypeError, SyntaxError):
-        return None
+        ast.parse(own)
+    except SyntaxError:  # a text in it reaches further to the left
+        own = ast.unparse(node)
+    return file, node.name, own
 
 
 def _anchor(thing: Any) -> Any:
@@ -273,29 +254,13 @@ def _anchor(thing: Any) -> Any:
     return next((each for each in methods if each.__qualname__.startswith(inside)), thing)
 
 
-def _class(tree: ast.Module, thing: type) -> ast.ClassDef:
+def _classes(tree: ast.Module, thing: type) -> list[_Definition]:
     classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    found = [node for node in classes if node.name == thing.__name__]
-    if len(found) != 1:
-        raise NotFound(thing.__qualname__)
-    return found[0]
+    return [node for node in classes if node.name == thing.__name__]
 
 
-def _function(tree: ast.Module, code: CodeType) -> _Definition | ast.Lambda:
-    found = list(_candidates(tree, code))
-    if len(found) > 1:
-        found = [node for node in found if isinstance(node, ast.Lambda) and _has(code, node.body)]
-    if len(found) != 1:
-        raise NotFound(code.co_name)
-    return found[0]
-
-
-def _has(code: CodeType, node: ast.expr) -> bool:
-    place = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
-    return place in code.co_positions()
-
-
-def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.Lambda]:
+def _functions(tree: ast.Module, code: CodeType) -> list[_Definition]:
+    found: list[_Definition] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Lambda):
             name, line = LAMBDA, node.lineno
@@ -304,7 +269,17 @@ def _candidates(tree: ast.Module, code: CodeType) -> Iterator[_Definition | ast.
         else:
             continue
         if (name, line) == (code.co_name, code.co_firstlineno):
-            yield node
+            found.append(node)
+    if len(found) < 2:
+        return found
+    # Lambdas of one line are told apart by the places of what they do.
+    bodies = [(each, each.body) for each in found if isinstance(each, ast.Lambda)]
+    places = {*code.co_positions()}
+    return [
+        each
+        for each, it in bodies
+        if (it.lineno, it.end_lineno, it.col_offset, it.end_col_offset) in places
+    ]
 
 
 def first_line(node: ast.stmt) -> int:
@@ -313,41 +288,27 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(each.lineno for each in decorators)])
 
 
-def _text_of(text: str, node: _Definition) -> str:
-    lines = text.splitlines()[first_line(node) - 1 : node.end_lineno]
-    own = dedent("\n".join(lines))
-    try:
-        ast.parse(own)
-    except SyntaxError:  # a text in it reaches further to the left
-        return ast.unparse(node)
-    return own
+def _names_in(text: str) -> tuple[set[str], set[str], set[str]]:
+    """Return the names that a definition or a lambda takes from its surroundings.
 
-
-class Names(NamedTuple):
-    """Names that a text uses and does not define."""
-
-    needed: frozenset[str]
-    """All but those in annotations."""
-    at_once: frozenset[str]
-    """Those of `needed` that are looked up as soon as the text is executed: in decorators,
-    defaults, base classes and class bodies."""
-    annotations: frozenset[str]
-    """Those that stand only in annotations."""
-
-
-def names_in(text: str) -> Names:
-    """Return the names that a definition or a lambda takes from its surroundings."""
+    First all but those that stand in annotations alone; then those of them that are looked up as
+    soon as the text is executed: in decorators, defaults, base classes and class bodies; then those
+    in annotations.
+    """
     from autotune.code import names  # noqa: PLC0415 - for functions without a module
 
     tree = names.Names(ast.parse(f"({text})" if text.lstrip().startswith("lambda") else text))
     loads = (each for several in tree.loads.values() for each in several)
     free = [each for each in loads if not tree.bindings_of(each)]
-    used = [each for each in free if not _is_in_annotation(tree, each)]
-    needed = frozenset(each.id for each in used)
-    at_once = frozenset(each.id for each in used if tree.function_of(each) is None)
-    return Names(needed, at_once, frozenset(each.id for each in free) - needed)
-
-
-def _is_in_annotation(tree: Tree, name: ast.Name) -> bool:
-    fields = ("annotation", "returns")
-    return any(getattr(it, each, None) is part for it, part in tree.up(name) for each in fields)
+    used = [
+        name
+        for name in free
+        if not any(
+            getattr(holder, each, None) is part
+            for holder, part in tree.up(name)
+            for each in ("annotation", "returns")
+        )
+    ]
+    needed = {each.id for each in used}
+    at_once = {each.id for each in used if tree.function_of(each) is None}
+    return needed, at_once, {each.id for each in free} - needed

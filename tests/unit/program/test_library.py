@@ -26,7 +26,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def found_by(program: Path, folder: str, *modules: str) -> Path:
     path: list[str] = []
-    names = {"Path": Path, "sys": SimpleNamespace(path=path)}
+    above = of_library("keras_training", "places_above", Path=Path)
+    names = {"Path": Path, "sys": SimpleNamespace(path=path), "places_above": above}
     of_library("keras_training", "add_folder", **names)(str(program), folder, *modules)
     return Path(path[0])
 
