@@ -293,7 +293,7 @@ _DECLARED = {
 }
 """Facts that are read off the model, the dataset and the factories' signatures. All others follow
 from the code, which is part of a workload's identity already, or depend on a clock, on the first
-example that came, or on chance; `docs/errors.md` lists them."""
+example that came, or on chance; `docs/troubleshooting.md` lists them."""
 
 
 class BatchSource(StrEnum):

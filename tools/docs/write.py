@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from tools.docs import axes, commands, doctor, reference, strategies
-from tools.docs.pages import DOCS, ROOT, write
+from tools.docs.pages import ROOT, write
 
 CONFIG, BUILT = "mkdocs.yml", "mkdocs.build.yml"
 """What people write, and the same with the pages below some of its heads."""
@@ -29,7 +29,6 @@ def config() -> str:
     below: dict[str, list[Any]] = {
         "Strategies": [each for each in names if each.startswith("strategies/")],
         "Axes": [each for each in names if each.startswith("axes/")],
-        "Extend": sorted(f"extend/{path.name}" for path in (DOCS / "extend").glob("[!i]*.md")),
         "Python": [
             {head: [f"reference/{each}.md" for each in each_of]}
             for head, each_of in reference.sections().items()

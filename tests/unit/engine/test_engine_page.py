@@ -1,4 +1,4 @@
-"""The engine of the page "Write an engine" keeps the contract that the page names."""
+"""The engine of the page on extensions keeps the contract that the page names."""
 
 from typing import Any
 
@@ -6,7 +6,8 @@ from tools.docs.blocks import programs
 from tools.docs.pages import DOCS
 
 _namespace: dict[str, Any] = {"__name__": "engine_page"}
-for _block in programs(DOCS / "extend" / "engine.md"):
-    exec(_block, _namespace)  # noqa: S102 - the page's own code
+for _block in programs(DOCS / "extend.md"):
+    if "LoggedEngine" in _block:
+        exec(_block, _namespace)  # noqa: S102 - the page's own code
 
 TestLoggedEngine = _namespace["TestLoggedEngine"]

@@ -103,7 +103,7 @@ def variables_in(text: str) -> set[str]:
 def test_every_variable_is_on_the_page_and_no_other() -> None:
     files = [path for name in ("autotune", "api") for path in (ROOT / name).rglob("*.py")]
     read = {name for path in files for name in variables_in(path.read_text("utf-8"))}
-    assert read - INTERNAL <= variables_in((DOCS / "environment.md").read_text("utf-8")) <= read
+    assert read - INTERNAL <= variables_in((DOCS / "spaces.md").read_text("utf-8")) <= read
     assert read >= INTERNAL
 
 

@@ -149,5 +149,5 @@ def test_a_table_of_trials_computes_nothing(begins: str) -> None:
 def test_the_pages_name_every_file() -> None:
     """Each file of a result is explained where a reader looks for it."""
     docs = Path(__file__).parents[3] / "docs"
-    text = "".join((docs / name).read_text("utf-8") for name in ("start.md", "train.md"))
+    text = "".join((docs / name).read_text("utf-8") for name in ("report.md", "train.md"))
     assert [each.name for each in FILES if f"`{each.name}`" not in text] == []
