@@ -1,8 +1,10 @@
 """What is packaged and offered; who may import whom stands in pyproject.toml, for import-linter."""
 
+import re
 import tomllib
 from pathlib import Path
 
+import grimp
 from packaging.requirements import Requirement
 
 from autotune.engine.fork_server import OLDEST, too_old
@@ -44,3 +46,27 @@ def test_the_floors_are_those_that_are_tested_and_refused_below() -> None:
         assert (
             too_old({name: f"{floor[0]}.{floor[1] - 1}.9"}) == f"{name} {floor[0]}.{floor[1] - 1}.9"
         )
+
+
+def test_the_drawing_shows_every_import_that_no_longer_path_implies() -> None:
+    """Between the packages that docs/architecture.md draws; one box stands for several modules."""
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    drawing = page.partition("flowchart TD\n")[2].partition("```")[0]
+    drawn = set(re.findall(r"^  (\w+)(?:\[.*?\])? --> (\w+)", drawing, re.MULTILINE))
+    values = re.findall(r"`(\w+)`", page.partition("*Values* are")[2].partition(".")[0])
+    below = re.findall(r"`(\w+)`", page.partition("the foundation: ")[2].partition(".")[0])
+    box = dict.fromkeys(values, "values")
+    graph = grimp.build_graph("autotune", cache_dir=None)
+    packages = {name for pair in drawn for name in pair}
+    direct: set[tuple[str, str]] = set()
+    for module in graph.modules - {"autotune", "autotune.__main__", "autotune.search_spaces"}:
+        for imported in graph.find_modules_directly_imported_by(module) - {"autotune"}:
+            pair = [box.get(m, m) for m in (each.split(".")[1] for each in (module, imported))]
+            assert {*pair} <= {*packages, *below}, "a package is neither drawn nor named"
+            if pair[0] != pair[1] and {*pair} <= packages:
+                direct.add((pair[0], pair[1]))
+    reached = direct
+    for _ in packages:
+        reached = reached | {(a, d) for a, b in reached for c, d in direct if b == c}
+    implied = {(a, d) for a, b in direct for c, d in reached if b == c}
+    assert drawn == direct - implied
