@@ -82,7 +82,8 @@ class Commands(TyperGroup):
         _write_groups(formatter, _options_by_group(self, ctx))
         groups = defaultdict(list)
         for name, each in self.commands.items():
-            groups[each.rich_help_panel].append((name, _first_clause(each.help or "")))
+            panel = getattr(each, "rich_help_panel", "Commands")
+            groups[panel].append((name, _first_clause(each.help or "")))
         _write_groups(formatter, groups)
 
     def invoke(self, ctx: Any) -> Any:

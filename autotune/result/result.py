@@ -134,7 +134,7 @@ class Result(ResultData):
         train(self, [each for pair in words for each in pair])
 
     def __str__(self) -> str:
-        """Return the verdict and the table, as the command prints them."""
+        """Return the answer as the command prints it."""
         from autotune.result.terminal import brief  # noqa: PLC0415 - as above
 
         return brief(self)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+from uuid import uuid4
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.constrain import Constrain
@@ -347,14 +348,43 @@ def terminal_report(console: Console) -> ProgressReport:
 
 @contextmanager
 def follow(*, progress: bool) -> Iterator[Observer]:
-    """Show a search that runs inside this block on stderr."""
+    """Show a search that runs inside this block: on stderr, or below the cell of a notebook."""
     if not progress:
         yield nobody
-        return
-    # In a notebook Rich would set each line as a block of its own.
-    console = Console(stderr=True, highlight=False, force_jupyter=False)
-    with terminal_report(console) as report:
-        yield report
+    elif (shell := _notebook()) is not None:
+        yield _below_cell(shell)
+    else:
+        # In a notebook Rich would set each line as a block of its own.
+        with terminal_report(Console(stderr=True, highlight=False, force_jupyter=False)) as report:
+            yield report
+
+
+def _notebook() -> Any:
+    """Return the shell of the notebook that this runs in; None where it runs in none."""
+    # Not imported: whoever runs in one has it.
+    module = sys.modules.get("IPython")
+    shell = module.get_ipython() if module else None
+    return shell if hasattr(shell, "kernel") else None
+
+
+def _below_cell(shell: Any) -> Observer:
+    """Return what shows a search in one output of a cell, which each event replaces."""
+    text = StringIO()
+    report = ProgressReport(
+        Console(file=text, width=100, color_system=None, highlight=False, force_jupyter=False)
+    )
+    place = {"display_id": f"autotune-{uuid4().hex}"}
+
+    def publish(*, update: bool = True) -> None:
+        told = {"text/plain": text.getvalue().strip("\n")}
+        shell.display_pub.publish(told, transient=place, update=update)
+
+    def show(event: Event) -> None:
+        report(event)
+        publish()
+
+    publish(update=False)
+    return show
 
 
 def result_text(

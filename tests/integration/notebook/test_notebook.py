@@ -75,7 +75,9 @@ def test_values_of_a_cell_are_trained_with_and_missed_beforehand() -> None:
         nbformat.v4.new_notebook(cells=cells), timeout=500, kernel_name="python3"
     )
     client.execute()
-    _, search, trained = ("".join(o.text for o in each.outputs) for each in client.nb.cells)
+    _, progress, training = (each.outputs for each in client.nb.cells)
+    search = "".join(each.data["text/plain"] for each in progress)
+    trained = "".join(each.text for each in training)
     told, _, _ = search.partition("measured")
     for each in (
         "kernel of model_fn",
@@ -89,15 +91,16 @@ def test_values_of_a_cell_are_trained_with_and_missed_beforehand() -> None:
 
 
 def test_a_search_tells_its_progress_and_then_its_result() -> None:
-    """Phases and trials stand as lines below the search; verdict and table below the result."""
+    """Phases and trials stand in one output below the search, the answer below the result."""
     cells = [nbformat.v4.new_code_cell(source) for source in (SEARCH, "result")]
     client = nbclient.NotebookClient(
         nbformat.v4.new_notebook(cells=cells), timeout=500, kernel_name="python3"
     )
     client.execute()
     search, result = (each.outputs for each in client.nb.cells)
-    assert {each.output_type for each in search} == {"stream"}
-    told = "".join(each.text for each in search)
+    [progress] = search
+    assert progress.output_type == "display_data"
+    told = progress.data["text/plain"]
     assert all(phase in told for phase in (PHASES[Stage.BASELINE], PHASES[Stage.EXPLORE]))
     assert "measured" in told
     shown = "".join(each.data["text/html"] for each in result)
