@@ -66,13 +66,6 @@ class Registered:
                 for value in space.axes[name]:
                     self.validate({**params, name: value})
 
-    def arguments(self, params: Params, space: str | Space) -> tuple[Params, Params]:
-        """Return the fixed arguments of the model and the dataset factory, without the axes."""
-        axes = space.own_axes if isinstance(space, Space) else ()
-        fixed = {name: each for name, each in params.items() if name not in axes}
-        of_dataset = {name: fixed[name] for name in fixed.keys() & self.for_dataset}
-        return {name: fixed[name] for name in fixed.keys() - self.for_dataset}, of_dataset
-
     def code(self, root: Path) -> str:
         """Return the digest of its code as it is now, equal wherever the same code lies.
 

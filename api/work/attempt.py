@@ -78,27 +78,22 @@ def order(claimed: ClaimedJob, registry: Registry, settings: Settings) -> Search
 
 
 def _what(request: Job, registry: Registry, settings: Settings, out: Path) -> dict[str, Any]:
-    """Return the part of an order that says what is tuned."""
+    """Return the part of an order that says what is tuned, with the arguments that are no axes."""
     program = request.program
     if program is None:
         workload = registry[request.workload]
         params = workload.validate(request.params)
         workload.check_space(request.space, params)
-        of_model, of_dataset = workload.arguments(params, request.space)
-        fields = {"model": workload.model, "dataset": workload.dataset}
-        return {**fields, "model_arguments": of_model, "dataset_arguments": of_dataset}
+        what: dict[str, Any] = {"model": workload.model, "dataset": workload.dataset}
+        of_dataset = {name: params.pop(name) for name in workload.for_dataset & params.keys()}
+    else:
+        params, of_dataset = request.params, program.dataset_params
+        what = program.model_dump(include={"model", "dataset", "arguments", "fit"})
+        what |= {"code": out / "code", "limits": (settings.code.processes, settings.code.disk)}
     axes = request.space.own_axes if isinstance(request.space, Space) else ()
-    arguments = (request.params, program.dataset_params)
-    of_model, of_dataset = (
-        {name: each for name, each in given.items() if name not in axes} for given in arguments
-    )
-    return {
-        **program.model_dump(include={"model", "dataset", "arguments", "fit"}),
-        "model_arguments": of_model,
-        "dataset_arguments": of_dataset,
-        "code": out / "code",
-        "limits": (settings.code.processes, settings.code.disk),
-    }
+    for name, given in (("model_arguments", params), ("dataset_arguments", of_dataset)):
+        what[name] = {each: value for each, value in given.items() if each not in axes}
+    return what
 
 
 class Tuner:

@@ -57,14 +57,6 @@ def test_what_is_unknown_is_refused_with_what_is_known(registry: Registry) -> No
         registry["os:system"]
 
 
-def test_parameters_go_to_the_factory_that_is_declared(registry: Registry) -> None:
-    digits = registry["digits"]
-    colour = {"colour": "grey"}
-    assert digits.arguments(digits.validate({}), "auto") == ({"filters": 32}, colour)
-    space = Space(strategies=("one_device",), axes={"filters": (8, 16)})
-    assert digits.arguments(digits.validate({}), space) == ({}, colour)
-
-
 def test_a_space_cannot_smuggle_in_what_no_parameter_allows(registry: Registry) -> None:
     space = Space(strategies=("one_device",), axes={"filters": (8, 100_000)})
     with pytest.raises(InvalidTuning):

@@ -1,6 +1,6 @@
 """An order as a worker gives it to the process of a search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,12 +20,13 @@ from autotune.wire.jobs import JobRequest
 def order_after(
     jobs: Jobs, asked: JobRequest, database: Database, registry: Registry, tmp_path: Path
 ) -> Callable[..., SearchOrder]:
-    """Makes the order for a claimed job, of whose earlier attempts something is known."""
+    """Makes the order for a claimed job, of whose request or earlier attempts more is known."""
     jobs.submit(asked, "me")
     claimed = attempts.claim(database, WorkerInfo(worker="w", devices="d", host="h"), 30)
 
-    def order_after(**known: object) -> SearchOrder:
-        job = claimed.model_copy(update=known)
-        return order(job, registry, load_settings(data=tmp_path))
+    def order_after(asked: Mapping[str, object] | None = None, **known: object) -> SearchOrder:
+        job = claimed.job.model_copy(update=asked)
+        found = claimed.model_copy(update={"job": job, **known})
+        return order(found, registry, load_settings(data=tmp_path))
 
     return order_after

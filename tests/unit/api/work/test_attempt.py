@@ -14,8 +14,9 @@ from autotune.api.work.attempt import LAST_SECONDS, EndCause, Lease, Supervision
 from autotune.api.work.child import GaveUp, SearchOrder
 from autotune.config import Configuration
 from autotune.events import Notice
+from autotune.space import Space
 from autotune.wire.errors import DatabaseUnavailable, Superseded
-from autotune.wire.jobs import State
+from autotune.wire.jobs import Program, State
 from tests.trials import ended_trial
 
 Order = Callable[..., SearchOrder]
@@ -24,9 +25,22 @@ Order = Callable[..., SearchOrder]
 def test_the_order_holds_what_the_operator_registered(order_after: Order, tmp_path: Path) -> None:
     made = order_after()
     assert made.model == "examples/digits.py:model_fn"
-    assert made.model_arguments == {"filters": 32}
+    assert (made.model_arguments, made.dataset_arguments) == ({"filters": 32}, {"colour": "grey"})
     assert made.out == tmp_path / "jobs" / made.name.removeprefix("job ") / "1"
     assert made.options.budget == 180
+
+
+def test_an_axis_is_no_fixed_argument(order_after: Order) -> None:
+    """Of a registered workload or of uploaded code, whichever of the two functions takes it."""
+    axes = {"filters": (8, 16), "colour": ("grey", "red")}
+    asked = {"space": Space(strategies=("one_device",), axes=axes), "params": {"filters": 8}}
+    registered = order_after(asked)
+    assert (registered.model_arguments, registered.dataset_arguments) == ({}, {})
+    pair = {"model": "a.py:f", "dataset": "a.py:g", "dataset_params": {"colour": "red", "n": 1}}
+    asked |= {"program": Program(digest="0" * 64, **pair), "params": {"filters": 8, "depth": 3}}
+    uploaded = order_after(asked)
+    assert (uploaded.model_arguments, uploaded.dataset_arguments) == ({"depth": 3}, {"n": 1})
+    assert uploaded.code == uploaded.out / "code"
 
 
 @pytest.mark.parametrize(("used", "left"), [(100.0, 80.0), (175.0, LAST_SECONDS), (999.0, 15.0)])
