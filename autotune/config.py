@@ -146,6 +146,7 @@ class Configuration(Described):
     private_threadpool_size: Annotated[
         Natural,
         _input(
+            in_patch=True,
             effect=(0.03, 1.4),
             line=Line(
                 place=Place.OPTIONS,

@@ -122,8 +122,14 @@ def _check(configuration: Configuration, facts: WorkloadFacts) -> None:
         raise _Refused("The learning rate of this batch rises during a warm-up.")
     if scaled.epochs != 1:
         raise _Refused("This batch needs more epochs than the script makes.")
-    other_input = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
-    if fit.data in (FitData.PY_DATASET, FitData.GENERATOR) and other_input:
+    _check_input(configuration, fit.data, other_batch=other_batch)
+
+
+def _check_input(configuration: Configuration, data: FitData | None, *, other_batch: bool) -> None:
+    if configuration.private_threadpool_size and data is not FitData.DATASET:
+        raise _Refused("Input threads of its own are an option of a tf.data.Dataset alone.")
+    other = other_batch or configuration.cache != "off" or configuration.prefetch != "auto"
+    if data in (FitData.PY_DATASET, FitData.GENERATOR) and other:
         raise _Refused("Python code makes the batches of the script.")
 
 
@@ -178,7 +184,12 @@ class _Edit(cst.CSTTransformer):
         self._data = next((a for i, a in enumerate(given) if _is_data(i, a)), None)
         self._of_arrays = self._fit.data is FitData.ARRAYS
         self._other_batch = chosen.global_batch != facts.usual_batch
-        self._prefetches = not self._of_arrays and chosen.prefetch not in ("auto", 0)
+        prefetches = not self._of_arrays and chosen.prefetch not in ("auto", 0)
+        self._on_data = [
+            *([f"prefetch({literal(chosen.prefetch)})"] if prefetches else []),
+            *(["with_options(input_options)"] if chosen.private_threadpool_size else []),
+        ]
+        """Calls on the data of `fit`."""
         self._own_batch = facts.usual_batch
         self._number: cst.Integer | None = None
         self._compiles = self._batches = self._scopes = 0
@@ -251,13 +262,14 @@ class _Edit(cst.CSTTransformer):
         return updated_node.with_changes(value=str(self._chosen.global_batch))
 
     def leave_Arg(self, original_node: cst.Arg, updated_node: cst.Arg) -> cst.Arg:  # noqa: N802 - libcst's name
-        if original_node is not self._data or not self._prefetches:
+        if original_node is not self._data or not self._on_data:
             return updated_node
         code = _code(updated_node.value)
         if not isinstance(updated_node.value, cst.Name | cst.Attribute | cst.Call):
             code = f"({code})"
-        value = cst.parse_expression(f"{code}.prefetch({literal(self._chosen.prefetch)})")
-        return updated_node.with_changes(value=value)
+        return updated_node.with_changes(
+            value=cst.parse_expression(".".join([code, *self._on_data]))
+        )
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.BaseExpression:  # noqa: N802 - libcst's name
         function = updated_node.func
@@ -319,6 +331,11 @@ class _Edit(cst.CSTTransformer):
         chosen, lines = self._chosen, []
         if threads := chosen.intra_op_parallelism_threads:
             lines.append(f"tf.config.threading.set_intra_op_parallelism_threads({threads})")
+        if threads := chosen.private_threadpool_size:
+            if re.search(r"\binput_options\b", script):
+                raise _Refused("The script has another use for the name `input_options`.")
+            lines.append("input_options = tf.data.Options()")
+            lines.append(f"input_options.threading.private_threadpool_size = {threads}")
         if chosen.distributed:
             if re.search(r"\bstrategy\b", script):
                 raise _Refused("The script has another use for the name `strategy`.")
@@ -330,7 +347,7 @@ class _Edit(cst.CSTTransformer):
             raise _Refused("The arguments of fit are collected elsewhere (**).")
         if self._of_arrays and self._other_batch and self._number is None:
             return with_arguments(node, {"batch_size": str(self._chosen.global_batch)}, position=2)
-        if self._prefetches and self._data is None:
+        if self._on_data and self._data is None:
             raise _Refused("The data of fit is none of its arguments.")
         return node
 

@@ -109,6 +109,17 @@ def test_the_input_is_changed_where_fit_has_it_from() -> None:
     assert "model.fit(train.prefetch(4), validation_data=held, epochs=2)" in text
 
 
+def test_threads_of_the_input_are_options_of_the_data() -> None:
+    chosen = ONE.but(private_threadpool_size=16, intra_op_parallelism_threads=1, prefetch=2)
+    found, text = patched(DATASET, chosen, FitData.DATASET)
+    assert "model.fit(train.prefetch(2).with_options(input_options), validation_data" in text
+    assert "input_options = tf.data.Options()\n" in text
+    assert "input_options.threading.private_threadpool_size = 16\n" in text
+    assert text.index("import tensorflow") < text.index("intra_op") < text.index("input_options")
+    found, _ = patched(f"{DATASET}input_options = 1\n", chosen, FitData.DATASET)
+    assert "another use for the name `input_options`" in found.why_not
+
+
 @pytest.mark.parametrize(
     ("script", "data", "use"),
     [
@@ -146,7 +157,7 @@ def test_gpus_need_no_logical_devices() -> None:
     [
         (ARRAYS, Configuration(strategy="multi_worker_mirrored", workers=2), "another loop"),
         (ARRAYS, MIRRORED.but(steps_per_execution=4), "another loop"),
-        (ARRAYS, ONE.but(private_threadpool_size=2), "stands for 2 input threads"),
+        (ARRAYS, ONE.but(private_threadpool_size=2), "of a tf.data.Dataset alone"),
         (ARRAYS.replace("x, y, epochs=3", "x, **more"), ONE.but(per_replica_batch=64), r"\*\*"),
         (ARRAYS.replace("model.compile", "built.compile"), ONE.but(xla=True), "called 0 times"),
         (ARRAYS + "strategy = 1\n", MIRRORED.but(reduction="one_device"), "name `strategy`"),
