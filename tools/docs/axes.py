@@ -21,8 +21,8 @@ from tools.docs.pages import code, page, table, wrapped
 SOURCE = "autotune/config.py"
 _INTRODUCTION = (
     "An axis is one setting that a search may vary: a field of `Configuration` in "
-    f"`{SOURCE}`. Its default is what Keras or TensorFlow does when nobody sets it. An axis that "
-    "a space does not name stays at its default. These pages are drawn from that declaration."
+    f"`{SOURCE}`. Its default is the behaviour of Keras or TensorFlow by itself. An axis that "
+    "a space does not name stays at its default. These pages follow from that declaration."
 )
 _PARTS = (
     (Configuration(strategy="mirrored", replicas_per_worker=2), "more than one replica"),
@@ -46,7 +46,7 @@ def _index() -> Iterator[str]:
     rows = (
         (f"[{name}](axes/{name}.md)", _text(default_of(name)), describe(name)) for name in axes()
     )
-    yield from table(("axis", "default", "what it is"), rows)
+    yield from table(("axis", "default", "meaning"), rows)
 
 
 def _lines(name: str) -> Iterator[str]:

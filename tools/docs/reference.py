@@ -10,10 +10,10 @@ from tools.docs.pages import page, table
 SOURCE = "autotune/__init__.py"
 MODULES = {
     "autotune.reason": "The kinds of a `Reason`.",
-    "autotune.engine.base": "What an `Engine` is handed and returns.",
+    "autotune.engine.base": "The arguments and answers of an `Engine`.",
     "autotune.engine.tasks": "A training to be run, tasks that are made of one, and inspections.",
     "autotune.engine.trial_run": "One run, and its worker processes, for engines that start them.",
-    "autotune.objective": "What a search optimizes.",
+    "autotune.objective": "The objectives of a search.",
 }
 """What belongs to the public types and to those who extend autotune."""
 
@@ -49,11 +49,11 @@ def _index() -> Iterator[str]:
     yield from (
         "# Python",
         "",
-        "All of this is imported from `autotune`, the last from its module.",
+        "These names are imported from `autotune`, and the last ones from their modules.",
     )
     for head, names in sections().items():
         rows = ((f"[`{each}`]({each}.md)", _sentence(each)) for each in names)
-        yield from ("", f"## {head}", "", *table(("name", "what it is"), rows))
+        yield from ("", f"## {head}", "", *table(("name", "meaning"), rows))
 
 
 def _sentence(each: str) -> str:

@@ -17,10 +17,10 @@ TRAINS = {
     "coordinator": "a loop in each worker, under the orders of a `ClusterCoordinator`",
 }
 _INTRODUCTION = (
-    "A strategy is one file in `autotune/strategies/`. It says when it is legal, which processes "
-    "it needs, and how it is written into the program. These pages are drawn from those files. "
-    "A dry run with `--space every` shows which strategies can run on your machine, and why the "
-    "others cannot."
+    "A strategy is one file in `autotune/strategies/`. It declares its legality, its "
+    "processes, and its part of the program. These pages follow from those files. A dry run with "
+    "`--space every` shows the strategies that can run on your machine, and the reasons against "
+    "the others."
 )
 
 
@@ -38,7 +38,7 @@ def _index() -> Iterator[str]:
         (f"[{name}](strategies/{name}.md)", each.title, _waits(each), each.doc)
         for name, each in strategies().items()
     )
-    yield from table(("name", "strategy", "replicas", "what it does"), rows)
+    yield from table(("name", "strategy", "replicas", "meaning"), rows)
 
 
 def _lines(each: Strategy) -> Iterator[str]:

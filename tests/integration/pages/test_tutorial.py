@@ -16,7 +16,7 @@ from tools.docs.pages import DOCS, ROOT
 PAGE = DOCS / "start.md"
 CLOCK = re.compile(r"^\s*\d+:\d\d\s+")
 VARIES = re.compile(
-    r"\.\.\.|->|^(?!Train:).*\d"  # left out, a recommended change, figures
+    r"\.\.\.|->|^(?!Train:|Epoch ).*\d"  # left out, a recommended change, figures
     r"|^Searching for a distributed|^Measuring again|^Stay on one device|^search would"
 )
 """Lines that another machine may not print: its search and its answer are its own."""
