@@ -3,7 +3,7 @@
 import pytest
 
 from autotune.errors import NothingMeasured
-from tests.acceptance.late import Late, speed
+from tests.engines.late import Late, speed
 
 from .conftest import Tuner
 
