@@ -54,6 +54,7 @@ def search(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Search:
     def search(engine: str, *options: str) -> Told:
         out = folder / engine
         asked = ("--engine", f"promised:{engine}", "--space", "quick", "--out", out, *options)
+        asked = (*asked, "--verbose")  # so that the table is printed
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("COLUMNS", "200")
             done = run("tune", "mine.py:model_fn", "mine.py:dataset_fn", *asked, folder=folder)
